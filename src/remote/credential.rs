@@ -4,9 +4,14 @@ use crate::api::conditions::Reason;
 use std::fmt;
 use std::sync::Arc;
 
+use russh::keys::signature::{Signer as _, Verifier as _};
+use russh::keys::ssh_encoding::Encode as _;
 use russh::keys::ssh_key::Error as SshKeyError;
+use russh::keys::ssh_key::private::KeypairData;
 use russh::keys::{Algorithm, Error as KeyError, HashAlg, PrivateKey, decode_secret_key};
+use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest as _, Sha256};
 
 use super::key_cost;
 
@@ -16,7 +21,15 @@ use super::key_cost;
 pub struct Credential {
     key: Arc<PrivateKey>,
     fingerprint: String,
+    digest: Digest,
 }
+
+/// SHA-256 of both halves of a private key.
+pub(super) type Digest = [u8; 32];
+
+/// The largest RSA key that the library computes with, and the length of all its numbers: others could take hours.
+const RSA_BITS: u32 = 8192;
+const RSA_LENGTH: usize = 4096;
 
 /// Why the key of a Secret of type `kubernetes.io/ssh-auth` cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,6 +43,12 @@ pub enum CredentialError {
         /// What it is instead, without any part of the key.
         detail: &'static str,
     },
+    /// Its public half is of another key.
+    #[error(
+        "ssh-privatekey has the public half of another key: what its private half signs does not verify; store the \
+         file that ssh-keygen created unchanged, or create a key: ssh-keygen -t ed25519 -f <file>"
+    )]
+    HalvesDiffer,
     /// The key is encrypted, and the Secret has no passphrase.
     #[error("ssh-privatekey is encrypted; add its passphrase to the Secret as key passphrase")]
     PassphraseRequired,
@@ -64,7 +83,7 @@ impl CredentialError {
     /// The reason for a condition.
     pub fn reason(&self) -> Reason {
         match self {
-            Self::NotAPrivateKey { .. } => Reason::CredentialMalformed,
+            Self::NotAPrivateKey { .. } | Self::HalvesDiffer => Reason::CredentialMalformed,
             Self::PassphraseRequired => Reason::PassphraseRequired,
             Self::WrongPassphrase => Reason::WrongPassphrase,
             Self::TooCostly { .. } => Reason::CredentialTooCostly,
@@ -96,11 +115,21 @@ impl Credential {
             other => other?,
         };
         check_type(&key.algorithm())?;
+        check_halves(&key)?;
         let fingerprint = key.public_key().fingerprint(HashAlg::Sha256).to_string();
+        let digest = digest_of(&key).map_err(|_| CredentialError::NotAPrivateKey {
+            detail: "it is damaged",
+        })?;
         Ok(Self {
+            digest,
             key: Arc::new(key),
             fingerprint,
         })
+    }
+
+    /// The digest of the whole key, without its comment: what a fingerprint does not prove, that one has the private half.
+    pub(super) fn digest(&self) -> &Digest {
+        &self.digest
     }
 
     /// `SHA256:…` of the public key.
@@ -210,6 +239,28 @@ fn check_type(algorithm: &Algorithm) -> Result<(), CredentialError> {
             found: other.to_string(),
         }),
     }
+}
+
+fn digest_of(key: &PrivateKey) -> Result<Digest, russh::keys::ssh_encoding::Error> {
+    let halves = Zeroizing::new(key.key_data().encode_vec()?);
+    Ok(Sha256::digest(&*halves).into())
+}
+
+/// Whether the private half belongs to the public one, which every file states and the decoder believes for RSA and
+/// ECDSA. Signing is what the key is for, so that it is also the test.
+fn check_halves(key: &PrivateKey) -> Result<(), CredentialError> {
+    if let KeypairData::Rsa(pair) = key.key_data()
+        && (pair.key_size() > RSA_BITS || pair.encoded_len().is_ok_and(|len| len > RSA_LENGTH))
+    {
+        return Err(CredentialError::UnsupportedType {
+            found: format!("RSA of more than {RSA_BITS} bits"),
+        });
+    }
+    let message = b"tatara: the halves of a key";
+    key.key_data()
+        .try_sign(message)
+        .and_then(|signature| key.public_key().key_data().verify(message, &signature))
+        .map_err(|_| CredentialError::HalvesDiffer)
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! What is read, what is refused and why. Every format that ssh-keygen writes is tried in tests/api/ssh.
 
-use russh::keys::PrivateKey;
-use russh::keys::ssh_key::private::{Ed25519Keypair, KeypairData};
-use russh::keys::ssh_key::{Cipher, Kdf, LineEnding};
+use russh::keys::ssh_key::private::{
+    EcdsaKeypair, EcdsaPrivateKey, Ed25519Keypair, RsaKeypair, RsaPrivateKey,
+};
+use russh::keys::ssh_key::{Cipher, Kdf, LineEnding, Mpint};
+use russh::keys::{EcdsaCurve, PrivateKey};
 
 use super::*;
 
@@ -173,4 +175,91 @@ fn a_key_that_would_take_years_to_open_is_refused_at_once() {
         CredentialError::WrongPassphrase
     );
     assert!(Credential::parse(&with_rounds(1), Some(b"geheim")).is_ok());
+}
+
+/// A key with the public half of `owner` and private numbers that somebody made up.
+fn forged(owner: &KeypairData) -> PrivateKey {
+    let data = match owner {
+        KeypairData::Rsa(pair) => {
+            let number = |byte, len| Mpint::from_positive_bytes(&vec![byte; len]);
+            let made_up = RsaPrivateKey::new(
+                number(0x71, 256),
+                number(0x73, 128),
+                number(0x75, 128),
+                number(0x77, 128),
+            );
+            KeypairData::Rsa(RsaKeypair::new(pair.public().clone(), made_up.unwrap()).unwrap())
+        }
+        KeypairData::Ecdsa(EcdsaKeypair::NistP256 { public, .. }) => {
+            KeypairData::Ecdsa(EcdsaKeypair::NistP256 {
+                public: *public,
+                private: EcdsaPrivateKey::from([0x11; 32]),
+            })
+        }
+        other => panic!("{other:?}"),
+    };
+    PrivateKey::new(data, "forged").unwrap()
+}
+
+fn owned() -> [KeypairData; 2] {
+    let mut rng = russh::keys::key::safe_rng();
+    [
+        KeypairData::Rsa(RsaKeypair::random(&mut rng, 2048).unwrap()),
+        KeypairData::Ecdsa(EcdsaKeypair::random(&mut rng, EcdsaCurve::NistP256).unwrap()),
+    ]
+}
+
+#[test]
+fn a_key_with_the_public_half_of_another_is_refused_with_its_field_cause_and_remedy() {
+    for owner in owned() {
+        let own = PrivateKey::new(owner.clone(), "own").unwrap();
+        assert!(Credential::parse(&pem(&own), None).is_ok());
+        let forged = forged(&owner);
+        assert_eq!(forged.public_key().key_data(), own.public_key().key_data());
+        let error = refusal(&pem(&forged), None);
+        assert_eq!(error, CredentialError::HalvesDiffer);
+        assert_eq!(error.reason(), "CredentialMalformed");
+        let said = error.to_string();
+        assert!(
+            said.contains("ssh-privatekey has the public half of another key"),
+            "{said}"
+        );
+        assert!(said.contains("ssh-keygen -t ed25519"), "{said}");
+    }
+}
+
+#[test]
+fn the_digest_tells_private_halves_apart_and_leaves_out_the_comment() {
+    let of = |key: &PrivateKey| *Credential::parse(&pem(key), None).unwrap().digest();
+    let mut renamed = key();
+    renamed.set_comment("another comment");
+    assert_eq!(of(&key()), of(&renamed));
+    let other = PrivateKey::new(
+        KeypairData::Ed25519(Ed25519Keypair::from_seed(&[8; 32])),
+        "",
+    );
+    assert_ne!(of(&key()), of(&other.unwrap()));
+    for owner in owned() {
+        let own = PrivateKey::new(owner.clone(), "").unwrap();
+        assert_ne!(
+            digest_of(&own).unwrap(),
+            digest_of(&forged(&owner)).unwrap()
+        );
+    }
+}
+
+#[test]
+fn an_rsa_key_of_absurd_length_is_refused_before_anything_is_computed_with_it() {
+    let number = |len| Mpint::from_positive_bytes(&vec![0x7f; len]);
+    let exponent = Mpint::from_positive_bytes(&[1, 0, 1]);
+    for (modulus, prime) in [(3000, 128), (256, 3000)] {
+        let public =
+            russh::keys::ssh_key::public::RsaPublicKey::new(exponent.clone(), number(modulus));
+        let private =
+            RsaPrivateKey::new(number(256), number(128), number(prime), number(prime)).unwrap();
+        let pair = RsaKeypair::new(public.unwrap(), private).unwrap();
+        let key = PrivateKey::new(KeypairData::Rsa(pair), "").unwrap();
+        let said = refusal(&pem(&key), None).to_string();
+        assert!(said.contains("RSA of more than 8192 bits"), "{said}");
+    }
 }

@@ -7,6 +7,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Shared, WeakShared};
 
 use super::connect::connect;
+use super::credential::Digest;
 use super::target::{Place, Stop};
 use super::{ConnectError, Hop, Session, Target};
 use crate::api::host::Privilege;
@@ -16,6 +17,9 @@ use crate::api::host::Privilege;
 /// Concurrent callers of the same target share one attempt, which continues while one of them
 /// waits. Connections to jump hosts are shared as well, and closed after their last user. The
 /// pool does not retry: each caller gets the error, and the next call tries again.
+///
+/// A connection is proof of a login, so it belongs to those who could log in themselves: to the namespace and the
+/// whole private keys, on each hop, that opened it.
 #[derive(Clone, Default)]
 pub struct Pool {
     shelves: Arc<Mutex<Shelves>>,
@@ -39,7 +43,9 @@ type Attempt = BoxFuture<'static, Result<Arc<Session>, ConnectError>>;
 /// All parameters of a connection; other parameters need another connection.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Key {
-    way: Vec<(Stop, String, Vec<String>)>,
+    namespace: String,
+    /// Of each hop: where it is, the digest of the private key, the accepted host keys.
+    way: Vec<(Stop, Digest, Vec<String>)>,
     privilege: Privilege,
     trust_on_first_use: bool,
 }
@@ -75,6 +81,7 @@ impl Pool {
                 .split_last()
                 .unwrap_or((&target.hop, &[]));
             let leg = Leg {
+                namespace: &target.namespace,
                 hop,
                 before,
                 privilege: Privilege::Root,
@@ -97,7 +104,9 @@ impl Pool {
     /// Removes the connection to a place from the pool: it closes after its last user.
     pub fn forget(&self, place: &Place) {
         let mut shelves = self.lock();
-        let is_there = |key: &Key| key.way.iter().map(|(stop, ..)| stop).eq(place);
+        let is_there = |key: &Key| {
+            key.namespace == place.namespace && key.way.iter().map(|(stop, ..)| stop).eq(&place.way)
+        };
         shelves.lines.retain(|key, _| !is_there(key));
         let session = shelves.kept.remove(place);
         drop(shelves);
@@ -194,6 +203,7 @@ impl Line {
 
 /// Connects to one hop through the hops before it.
 struct Leg<'a> {
+    namespace: &'a str,
     hop: &'a Hop,
     before: &'a [Hop],
     privilege: Privilege,
@@ -203,6 +213,7 @@ struct Leg<'a> {
 impl<'a> Leg<'a> {
     fn to(target: &'a Target) -> Self {
         Self {
+            namespace: &target.namespace,
             hop: &target.hop,
             before: &target.jump,
             privilege: target.privilege,
@@ -215,14 +226,9 @@ impl<'a> Leg<'a> {
     }
 
     fn key(&self) -> Key {
-        let part = |hop: &Hop| {
-            (
-                hop.stop(),
-                hop.credential.fingerprint().to_string(),
-                hop.host_keys.clone(),
-            )
-        };
+        let part = |hop: &Hop| (hop.stop(), *hop.credential.digest(), hop.host_keys.clone());
         Key {
+            namespace: self.namespace.to_owned(),
             way: self.hops().map(part).collect(),
             privilege: self.privilege,
             trust_on_first_use: self.trust_on_first_use && self.hop.host_keys.is_empty(),
@@ -230,6 +236,9 @@ impl<'a> Leg<'a> {
     }
 
     fn place(&self) -> Place {
-        self.hops().map(Hop::stop).collect()
+        Place {
+            namespace: self.namespace.to_owned(),
+            way: self.hops().map(Hop::stop).collect(),
+        }
     }
 }

@@ -24,6 +24,8 @@ pub struct Hop {
 /// A host, how its commands become root, and the jump hosts to it.
 #[derive(Clone, Debug)]
 pub struct Target {
+    /// Namespace of the object that describes it. Connections and what is remembered of them stay in it.
+    pub namespace: String,
     /// The host itself.
     pub hop: Hop,
     /// How commands become root.
@@ -34,8 +36,14 @@ pub struct Target {
     pub trust_on_first_use: bool,
 }
 
-/// The location of a host without credentials: the jump hosts and itself.
-pub type Place = Vec<Stop>;
+/// The location of a host without credentials, for one namespace. Two namespaces that name one server share nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Namespace of the object that describes the host.
+    pub namespace: String,
+    /// The jump hosts, the nearest to the manager first, and the host itself.
+    pub way: Vec<Stop>,
+}
 
 /// Address, port and user of one hop.
 pub type Stop = (String, u16, String);
@@ -50,7 +58,10 @@ impl Hop {
 impl Target {
     /// The location.
     pub fn place(&self) -> Place {
-        self.jump.iter().chain([&self.hop]).map(Hop::stop).collect()
+        Place {
+            namespace: self.namespace.clone(),
+            way: self.jump.iter().chain([&self.hop]).map(Hop::stop).collect(),
+        }
     }
 }
 

@@ -292,7 +292,8 @@ pub async fn release(
             if let crate::core::machine::Placement::Held(held) = &observed.placement
                 && let Some(address) = &held.address
             {
-                libvirt.hosts.forget_guest(&server::place(address));
+                let place = server::place(&observed.marker.namespace, address);
+                libvirt.hosts.forget_guest(&place);
             }
             libvirt.tries.forget(observed.uid());
             Ok(ActionOutcome::Yes)

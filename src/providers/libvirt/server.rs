@@ -7,9 +7,12 @@ use crate::core::host::ContactError;
 use crate::providers::ssh::Server;
 use crate::remote::{Credential, Hop, Place, Target};
 
-/// The SSH place of a virtual machine with this address.
-pub fn place(address: &str) -> Place {
-    vec![(address.to_owned(), 22, super::USER.into())]
+/// The SSH place of a virtual machine with this address, of a Machine in this namespace.
+pub fn place(namespace: &str, address: &str) -> Place {
+    Place {
+        namespace: namespace.to_owned(),
+        way: vec![(address.to_owned(), 22, super::USER.into())],
+    }
 }
 
 /// A virtual machine that has an address.
@@ -35,7 +38,7 @@ impl Server for Guest {
     }
 
     fn place(&self) -> Place {
-        place(&self.address)
+        place(&self.namespace, &self.address)
     }
 
     fn credentials(&self) -> Vec<&str> {
@@ -47,6 +50,7 @@ impl Server for Guest {
         credential_of: &dyn Fn(&str) -> Result<Arc<Credential>, ContactError>,
     ) -> Result<Target, ContactError> {
         Ok(Target {
+            namespace: self.namespace.clone(),
             jump: Vec::new(),
             hop: Hop {
                 address: self.address.clone(),

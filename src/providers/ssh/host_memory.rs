@@ -15,7 +15,7 @@ use crate::remote::{Key, Place, Target};
 /// controller, and an immediate retry may return another error (a DNS name with two servers), which would loop.
 const REFUSAL_STANDS: Duration = Duration::from_secs(5);
 
-/// By the place of a server.
+/// By the place of a server, which includes the namespace: another one's wrong key says nothing about ours.
 #[derive(Default)]
 pub(super) struct Memory(Mutex<HashMap<Place, HostRecord>>);
 
@@ -59,5 +59,49 @@ impl Memory {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Place, HostRecord>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::Host;
+    use crate::api::conditions::Reason;
+    use crate::providers::ssh::target;
+    use crate::remote::Credential;
+
+    const KEY: &[u8] = include_bytes!("../../../tests/pki/ec-pkcs8.key");
+
+    fn target_in(namespace: &str) -> Target {
+        let host: Host = serde_json::from_value(serde_json::json!({
+            "apiVersion": "tatara.dev/v1alpha1", "kind": "Host",
+            "metadata": {"name": "h", "namespace": namespace},
+            "spec": {"ssh": {"address": "192.0.2.1", "user": "root", "credentialsRef": {"name": "key"}}},
+        }))
+        .unwrap();
+        let credential = std::sync::Arc::new(Credential::parse(KEY, None).unwrap());
+        let target = target::target(&host, |_| Ok::<_, ()>(credential.clone())).unwrap();
+        assert_eq!(target.place(), target::place(&host));
+        target
+    }
+
+    #[test]
+    fn a_refusal_in_one_namespace_is_none_in_another_and_hides_no_answer_there() {
+        let memory = Memory::default();
+        let (ours, theirs) = (target_in("ours"), target_in("theirs"));
+        let answered = Some(crate::clock::now());
+        memory.heard(ours.place(), answered);
+        let refusal = ContactError {
+            reason: Reason::AuthenticationFailed,
+            message: "a wrong key".into(),
+            transient: false,
+        };
+        memory.refused(theirs.place(), &theirs, refusal);
+        assert_eq!(memory.heard_at(&ours.place()), answered);
+        assert!(memory.refusal(&ours.place(), &ours).is_none());
+        assert!(memory.refusal(&theirs.place(), &theirs).is_some());
+        memory.heard(theirs.place(), None);
+        memory.forget(&theirs.place());
+        assert_eq!(memory.heard_at(&ours.place()), answered);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use kube::ResourceExt as _;
+
 use crate::api::Host;
 use crate::api::host::JumpHost;
 use crate::api::installation::Record;
@@ -38,6 +40,7 @@ pub fn target<E>(
         None => ssh.host_keys.clone(),
     };
     Ok(Target {
+        namespace: host.namespace().unwrap_or_default(),
         jump: ssh.jump.iter().map(hop).collect::<Result<_, _>>()?,
         hop: Hop {
             address: ssh.address.clone(),
@@ -55,10 +58,13 @@ pub fn target<E>(
 pub fn place(host: &Host) -> Place {
     let ssh = &host.spec.ssh;
     let jumps = ssh.jump.iter();
-    jumps
+    let way = jumps
         .map(|jump| (jump.address.clone(), jump.port, jump.user.clone()))
-        .chain([(ssh.address.clone(), ssh.port, ssh.user.clone())])
-        .collect()
+        .chain([(ssh.address.clone(), ssh.port, ssh.user.clone())]);
+    Place {
+        namespace: host.namespace().unwrap_or_default(),
+        way: way.collect(),
+    }
 }
 
 /// The address of a host for other nodes: the one it reports, else its SSH address.

@@ -62,6 +62,24 @@ async fn hosts_behind_the_same_host_share_the_connection_to_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs sshd, run by make test"]
+async fn a_jump_host_is_shared_in_a_namespace_and_by_no_other() {
+    let (bastion, host) = (Sshd::new(), Sshd::new());
+    let pool = Pool::new();
+    let ours = behind(&[&bastion], &host);
+    let _ours = pool.session(&ours).await.unwrap();
+    let mut theirs = ours.clone();
+    theirs.namespace = "theirs".into();
+    let _theirs = pool.session(&theirs).await.unwrap();
+    assert_eq!(bastion.logged("Accepted publickey"), 2);
+    // in theirs, without the key of the bastion
+    theirs.jump[0].credential = Key::new(host.dir(), "stranger", "ed25519", "").credential(None);
+    let refused = pool.session(&theirs).await.unwrap_err();
+    assert_eq!(refused.reason(), Reason::JumpHostFailed);
+    assert_eq!(bastion.logged("Accepted publickey"), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs sshd, run by make test"]
 async fn a_jump_host_must_show_a_pinned_key_even_with_trust_on_first_use() {
     let (bastion, host) = (Sshd::new(), Sshd::new());
     let other = Key::new(bastion.dir(), "other", "ed25519", "");

@@ -153,3 +153,50 @@ async fn an_idle_connection_is_kept_until_it_is_forgotten() {
     pool.forget(&target.place());
     sshd.wait_logged("Connection closed", 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs sshd, run by make test"]
+async fn a_namespace_gets_no_session_of_another_even_with_the_same_key_and_closes_none() {
+    let sshd = Sshd::new();
+    let (pool, ours) = (Pool::new(), sshd.target());
+    let session = pool.session(&ours).await.unwrap();
+    let mut theirs = ours.clone();
+    theirs.namespace = "theirs".into();
+    let other = pool.session(&theirs).await.unwrap();
+    assert!(!Arc::ptr_eq(&session, &other));
+    assert_eq!(
+        sshd.logged("Accepted publickey"),
+        2,
+        "each logged in by itself"
+    );
+    drop((session, other));
+    pool.forget(&theirs.place());
+    sshd.wait_logged("Connection closed", 1);
+    assert!(
+        pool.session(&ours)
+            .await
+            .unwrap()
+            .run("true")
+            .await
+            .unwrap()
+            .success()
+    );
+    assert_eq!(sshd.logged("Accepted publickey"), 2, "ours is still open");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs sshd, run by make test"]
+async fn a_wrong_key_of_another_namespace_disturbs_no_connection() {
+    let sshd = Sshd::new();
+    let (pool, ours) = (Pool::new(), sshd.target());
+    let session = pool.session(&ours).await.unwrap();
+    let mut theirs = ours.clone();
+    theirs.namespace = "theirs".into();
+    theirs.hop.credential = Key::new(sshd.dir(), "stranger", "ed25519", "").credential(None);
+    let refused = pool.session(&theirs).await.unwrap_err();
+    assert_eq!(refused.reason(), Reason::AuthenticationFailed);
+    pool.forget(&theirs.place());
+    assert!(Arc::ptr_eq(&pool.session(&ours).await.unwrap(), &session));
+    assert!(session.run("true").await.unwrap().success());
+    assert_eq!(sshd.logged("Accepted publickey"), 1);
+}

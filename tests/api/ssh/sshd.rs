@@ -174,6 +174,7 @@ impl Sshd {
 
     pub fn target(&self) -> Target {
         Target {
+            namespace: "default".into(),
             hop: self.hop(),
             privilege: Privilege::Root,
             jump: Vec::new(),

@@ -59,6 +59,7 @@ fn key(fleet: &Fleet) -> (Arc<Credential>, Canaries) {
 fn target(fleet: &Fleet, credential: &Arc<Credential>, user: &str, privilege: Privilege) -> Target {
     let keys = fleet.fleet(&["hostkey", "a"]);
     Target {
+        namespace: "default".into(),
         hop: Hop {
             address: fleet.address(11),
             port: 22,
