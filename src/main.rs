@@ -4,7 +4,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use clap::Parser;
-use tatara::cli::Cli;
+use tatara::cli::{Cli, printable};
 
 /// A manager of thousands of Machines spends much of its time in the allocator (`make bench-simulated`). Its feature `no_thp`
 /// stays on: huge pages are half empty in one that has little to do (`make bench-idle`).
@@ -16,7 +16,7 @@ async fn main() -> ExitCode {
     match Cli::parse().run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", with_causes(&*error));
+            eprintln!("error: {}", printable(&with_causes(&*error)));
             ExitCode::FAILURE
         }
     }

@@ -1,7 +1,7 @@
 //! `tatara kubeconfig`: the admin kubeconfig of a Cluster, from its Secret, with the caller's permissions.
 
 use std::fs::{OpenOptions, Permissions};
-use std::io::Write;
+use std::io::{IsTerminal as _, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
 
 use super::caller::{ApiError, Caller, why_not_ready};
+use super::printable;
 use crate::api::Cluster;
 use crate::api::conditions::{ConditionType, Status, find};
 use crate::api::names::kubeconfig_secret;
@@ -106,12 +107,10 @@ impl Args {
                 to: file.display().to_string(),
                 source,
             }),
-            None => std::io::stdout()
-                .write_all(&text)
-                .map_err(|source| Error::Output {
-                    to: "standard output".into(),
-                    source,
-                }),
+            None => print(&text).map_err(|source| Error::Output {
+                to: "standard output".into(),
+                source,
+            }),
         }
     }
 
@@ -122,6 +121,15 @@ impl Args {
             name: self.cluster.clone(),
         })
     }
+}
+
+/// As it is to a file or a program, and as text to a terminal.
+fn print(text: &[u8]) -> std::io::Result<()> {
+    let mut out = std::io::stdout();
+    if out.is_terminal() {
+        return out.write_all(printable(&String::from_utf8_lossy(text)).as_bytes());
+    }
+    out.write_all(text)
 }
 
 /// Why its Secret has no kubeconfig.

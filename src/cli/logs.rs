@@ -11,6 +11,7 @@ use kube::{Api, ResourceExt};
 use tokio::sync::mpsc;
 
 use super::caller::{ApiError, Caller, why_not_ready};
+use super::printable;
 use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER, ssh_secret};
 use crate::api::{Host, Machine};
 use crate::core::host::ContactError;
@@ -263,7 +264,7 @@ async fn print(
     let write = async {
         let mut count = 0;
         while let Some(line) = lines.recv().await {
-            writeln!(std::io::stdout(), "{line}").map_err(Error::Output)?;
+            writeln!(std::io::stdout(), "{}", printable(&line)).map_err(Error::Output)?;
             count += 1;
         }
         Ok(count)

@@ -8,7 +8,10 @@ mod duration;
 pub mod kubeconfig;
 pub mod logs;
 pub mod manager;
+mod printable;
 pub mod rollout;
+
+pub use printable::printable;
 
 use clap::{Parser, Subcommand};
 

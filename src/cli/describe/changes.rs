@@ -7,6 +7,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use super::render::{Style, fit, notice, plain};
 use super::snapshot::Snapshot;
 use super::tree::{free_hosts, rows};
+use crate::cli::printable;
 
 /// The last printed line of each object.
 #[derive(Debug)]
@@ -69,7 +70,11 @@ impl Changes {
 
     /// A line that concerns no single object, with the time since start.
     pub fn line(&self, text: &str, now: Timestamp) -> String {
-        format!("{}  {text}", time(now.duration_since(self.started)))
+        format!(
+            "{}  {}",
+            time(now.duration_since(self.started)),
+            printable(text)
+        )
     }
 }
 

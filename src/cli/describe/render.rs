@@ -9,6 +9,7 @@ use super::snapshot::Snapshot;
 use super::standing::{Mark, Standing};
 use super::tree::{Row, free_hosts, rows};
 use super::waiting;
+use crate::cli::printable;
 
 /// What the output supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -158,10 +159,9 @@ fn note(standing: &Standing, style: Style) -> String {
     parts.join(between)
 }
 
-/// Joins pieces into a line, cut to the width. Messages contain output of hosts: control characters
-/// in it could move the cursor, or worse, and are removed.
+/// Joins pieces into a line, cut to the width. Messages contain output of hosts.
 pub(super) fn line(pieces: &[(Colour, String)], style: Style) -> String {
-    let clean = |text: &str| text.chars().filter(|c| !c.is_control()).collect::<String>();
+    let clean = |text: &str| printable(text).replace(['\n', '\t'], "");
     let pieces: Vec<(Colour, String)> = pieces
         .iter()
         .map(|(colour, text)| (*colour, clean(text)))

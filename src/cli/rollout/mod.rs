@@ -13,7 +13,7 @@ use clap::Subcommand;
 use kube::{Api, ResourceExt};
 
 use super::caller::{ApiError, Caller};
-use super::duration;
+use super::{duration, printable};
 use crate::api::conditions::{ConditionType, Reason, Status, find};
 use crate::api::{MachineClass, MachineDeployment};
 use crate::core::machine_deployment::revision::Revision;
@@ -318,9 +318,9 @@ fn paused_by_annotation(deployment: &MachineDeployment) -> Option<String> {
     is_held.then(|| paused.message.clone())
 }
 
-/// Writes a line to standard output.
+/// Writes a line to standard output. Messages contain output of hosts.
 fn say(text: &str) -> Result<(), Error> {
-    writeln!(std::io::stdout(), "{text}").map_err(Error::Output)
+    writeln!(std::io::stdout(), "{}", printable(text)).map_err(Error::Output)
 }
 
 /// The names under which kubectl knows the kind.

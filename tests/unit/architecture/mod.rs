@@ -5,3 +5,4 @@ mod cycles;
 mod files;
 mod imports;
 mod sources;
+mod terminal;
