@@ -22,7 +22,7 @@ simulated_up() {
     admin apply --server-side -f "$file" >/dev/null
   done
   (umask 077; "$HACK/management-plane" kubeconfig "$SIMULATED/management" tatara-manager tatara-system >"$SIMULATED/manager.kubeconfig")
-  KUBECONFIG=$SIMULATED/manager.kubeconfig detached "$SIMULATED/manager.log" "$binary" manager --http-address 127.0.0.1:0 &
+  KUBECONFIG=$SIMULATED/manager.kubeconfig detached "$SIMULATED/manager.log" "$binary" manager --allow-local-endpoints --http-address 127.0.0.1:0 &
   MANAGER=$!
   admin create secret generic simulated-kubeconfig --from-file="value=$SIMULATED/member/admin.kubeconfig" >/dev/null
   simulated_manifests | admin apply --server-side -f - >/dev/null

@@ -25,6 +25,10 @@ pub struct ManagerArgs {
     /// Pod it leads again at once after a crash. Default: a new identity at each start.
     #[arg(long, env = "POD_NAME")]
     pub identity: Option<String>,
+    /// Let kubeconfigs and image URLs of users lead to loopback, link-local and like addresses, and to the API of the
+    /// management cluster. For tests on one machine.
+    #[arg(long, env = "TATARA_ALLOW_LOCAL_ENDPOINTS")]
+    pub allow_local_endpoints: bool,
     /// Installers of operating systems.
     #[command(flatten)]
     pub media: MediaArgs,

@@ -24,6 +24,7 @@ use crate::engine::Engine;
 use crate::media::Media;
 use crate::metrics::Metrics;
 use crate::providers::{self, Bmcs, Follows, Installs, Libvirt, Providers, Simulated, Ssh};
+use crate::remote::Reach;
 use crate::store::{Stores, Wakers};
 use crate::workload::Registry;
 use crate::workload::drain_watch::DrainWatches;
@@ -38,6 +39,8 @@ pub struct Start {
     pub leadership: Leadership,
     /// Metrics of the manager.
     pub metrics: Metrics,
+    /// Where objects of users may make the manager connect to.
+    pub reach: Reach,
     /// The served installers, if any.
     pub media: Option<Arc<Media>>,
     /// Background tasks, awaited at shutdown.
@@ -104,6 +107,7 @@ pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers,
             control_planes: control_planes.clone(),
             sources: addons,
             secrets,
+            reach: start.reach,
             secret_names: secret_names.clone(),
         }),
         profiles: Arc::new(ClusterProfiles {

@@ -9,6 +9,7 @@ use super::args::MediaArgs;
 use super::error::ManagerError;
 use super::http::listen;
 use crate::media::{Library, Media, Tls, serve};
+use crate::remote::Reach;
 
 /// Serves installers until `stop` is cancelled, if configured. Only the leader does so: the open installers are in its
 /// memory.
@@ -17,6 +18,7 @@ use crate::media::{Library, Media, Tls, serve};
 /// `ManagerError::MediaTls` when the certificate or its key cannot be read; `Listen` when the address cannot be bound.
 pub async fn start(
     args: &MediaArgs,
+    reach: &Reach,
     tasks: &TaskTracker,
     stop: &CancellationToken,
 ) -> Result<Option<Arc<Media>>, ManagerError> {
@@ -28,7 +30,12 @@ pub async fn start(
         _ => None,
     };
     let listener = listen(address).await?;
-    let library = Library::new(args.folder.clone(), tasks.clone(), stop.clone());
+    let library = Library::new(
+        args.folder.clone(),
+        reach.clone(),
+        tasks.clone(),
+        stop.clone(),
+    );
     let media = Arc::new(Media::new(url, library));
     let (served, stop) = (media.clone(), stop.clone());
     tasks.spawn(async move {

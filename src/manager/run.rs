@@ -23,7 +23,7 @@ use crate::api::names::SECRET_TYPE_GATEWAY;
 use crate::clock;
 use crate::controllers::cluster_profile;
 use crate::metrics::Metrics;
-use crate::remote::{Route, kube_builder};
+use crate::remote::{Reach, Route, kube_builder};
 use crate::store::{Scope, watch};
 
 /// Time limit for background tasks to end.
@@ -37,6 +37,7 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     files::raise_limit();
     let config = kube::Config::infer().await?;
     let metrics = Metrics::default();
+    let reach = reach(&args, &config);
     let client = client(config, metrics.clone()).map_err(ManagerError::Client)?;
     let stop = stop_on_signal();
     let ready = http::Ready::default();
@@ -61,12 +62,13 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     ready.set(false);
     tracing::info!("leading");
     let tasks = TaskTracker::new();
-    let media = media::start(&args.media, &tasks, &stop).await?;
+    let media = media::start(&args.media, &reach, &tasks, &stop).await?;
     let start = Start {
         client,
         management,
         leadership: leadership.clone(),
         metrics: metrics.clone(),
+        reach,
         media,
         tasks: tasks.clone(),
         stop: stop.clone(),
@@ -94,6 +96,13 @@ fn somebody() -> String {
     format!("tatara-{}-{}", std::process::id(), clock::now())
 }
 
+/// Where objects of users may make the manager connect to.
+fn reach(args: &ManagerArgs, management: &kube::Config) -> Reach {
+    let url = &management.cluster_url;
+    let port = url.port_u16().unwrap_or(443);
+    Reach::given(args.allow_local_endpoints).but(url.host().unwrap_or_default(), port)
+}
+
 /// A client whose requests are counted, and have a time limit.
 ///
 /// It does not retry: the result of a hidden retry may hide that of the first request. Passes are retried instead.
@@ -103,7 +112,7 @@ fn client(mut config: kube::Config, metrics: Metrics) -> Result<Client, kube::Er
         metrics.requested(request.method().as_str());
         request
     });
-    let builder = kube_builder(config, Route::Direct)?;
+    let builder = kube_builder(config, Route::Direct(Reach::ANYWHERE))?;
     Ok(builder.with_layer(&count).build())
 }
 

@@ -13,11 +13,13 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::download;
 use super::served::hex;
 use crate::api::installation::IsoImage;
 use crate::clock;
 use crate::core::installer::{Area, AreaError, Base, BaseState, Failure, Finder};
 use crate::engine::Chain;
+use crate::remote::Reach;
 
 /// Time limit of connecting to the server.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -37,6 +39,7 @@ const PIECE: usize = 1024 * 1024;
 /// Images by their SHA-256.
 pub struct Library {
     folder: PathBuf,
+    reach: Reach,
     tasks: TaskTracker,
     stop: CancellationToken,
     states: Arc<Mutex<HashMap<String, State>>>,
@@ -45,10 +48,11 @@ pub struct Library {
 type State = (Timestamp, BaseState);
 
 impl Library {
-    /// A library that keeps images in `folder`, which it creates when needed.
-    pub fn new(folder: PathBuf, tasks: TaskTracker, stop: CancellationToken) -> Self {
+    /// A library that keeps images in `folder`, which it creates when needed, from where `reach` allows.
+    pub fn new(folder: PathBuf, reach: Reach, tasks: TaskTracker, stop: CancellationToken) -> Self {
         Self {
             folder,
+            reach,
             tasks,
             stop,
             states: Arc::default(),
@@ -74,11 +78,11 @@ impl Library {
         states.insert(iso.sha256.clone(), (clock::now(), BaseState::Fetching));
         drop(states);
         let (iso, states) = (iso.clone(), self.states.clone());
-        let (folder, stop) = (self.folder.clone(), self.stop.clone());
+        let (folder, reach, stop) = (self.folder.clone(), self.reach.clone(), self.stop.clone());
         self.tasks.spawn(async move {
             let bringing = async {
                 forget_old(&folder, &states).await;
-                bring(&folder, &iso).await
+                bring(&folder, &iso, reach).await
             };
             let Some(result) = stop.run_until_cancelled(bringing).await else {
                 return;
@@ -133,7 +137,7 @@ async fn forget_old(folder: &Path, states: &Mutex<HashMap<String, State>>) {
 }
 
 /// The image from the folder, otherwise from its URL.
-async fn bring(folder: &Path, iso: &IsoImage) -> Result<Base, Failure> {
+async fn bring(folder: &Path, iso: &IsoImage, reach: Reach) -> Result<Base, Failure> {
     let file = folder.join(format!("{}.iso", iso.sha256));
     let problem = |error: &dyn std::error::Error, place: &Path| {
         Failure::Fetch(format!(
@@ -157,7 +161,7 @@ async fn bring(folder: &Path, iso: &IsoImage) -> Result<Base, Failure> {
         .await
         .map_err(|error| problem(&error, folder))?;
     let part = folder.join(format!("{}.part", iso.sha256));
-    let result = match fetch(&part, iso).await {
+    let result = match fetch(&part, iso, reach).await {
         Ok(taken) if hex(&taken.digest) == iso.sha256 => match fs::rename(&part, &file).await {
             Ok(()) => return taken.base(file),
             Err(error) => Err(problem(&error, &file)),
@@ -234,14 +238,15 @@ impl Look {
     }
 }
 
-async fn fetch(part: &Path, iso: &IsoImage) -> Result<ImageScan, Failure> {
+async fn fetch(part: &Path, iso: &IsoImage, reach: Reach) -> Result<ImageScan, Failure> {
     let far = |error: &reqwest::Error| {
         Failure::Fetch(format!("failed to fetch {}: {}", iso.url, Chain(error)))
     };
     let near = |error: &std::io::Error| {
         Failure::Fetch(format!("failed to write {}: {error}", part.display()))
     };
-    let client = reqwest::Client::builder()
+    let client = download::client(&iso.url, reach)
+        .map_err(|refused| Failure::Fetch(format!("installation.iso.url: {refused}")))?
         .connect_timeout(CONNECT)
         .read_timeout(SILENCE)
         .timeout(WHOLE)

@@ -4,6 +4,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `library` | images, downloaded once and verified meanwhile |
+//! | `download` | where an image may come from, after each redirection |
 //! | `served` | images that are served now, and the reports of installers |
 //! | `range` | the requested range of an image; no I/O |
 //! | `content` | an image with its embed area filled, in pieces |
@@ -12,6 +13,7 @@
 
 mod connections;
 mod content;
+mod download;
 mod http;
 mod library;
 mod range;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use http::{Request, Response, Uri};
 use hyper_timeout::TimeoutConnector;
 use hyper_util::client::legacy::Client as HttpClient;
+use hyper_util::client::legacy::connect::dns::Name;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use kube::client::retry::RetryPolicy;
@@ -23,7 +24,7 @@ use tower::{BoxError, ServiceBuilder};
 use super::limits::Share;
 use super::patience::Patience;
 use super::transport::ByteStream;
-use super::{Pool, RunError, Target};
+use super::{Pool, Reach, RunError, Target};
 
 /// The route to an API server.
 ///
@@ -31,8 +32,8 @@ use super::{Pool, RunError, Target};
 /// and the client remains usable.
 #[derive(Clone)]
 pub enum Route {
-    /// Directly.
-    Direct,
+    /// Directly, to the addresses that this allows.
+    Direct(Reach),
     /// Through one of several hosts, to the address of the `kube::Config`.
     Through {
         /// The pool of connections.
@@ -173,13 +174,13 @@ fn builder(
     route: Route,
     share: Option<Arc<Share>>,
 ) -> kube::Result<ClientBuilder<Api>> {
-    if matches!(route, Route::Direct) && config.proxy_url.is_some() {
+    if matches!(route, Route::Direct(_)) && config.proxy_url.is_some() {
         // fails if the configuration has a proxy, which is not supported
         kube::Client::try_from(config.clone())?;
     }
     let way = Way::of(route);
     let connect_timeout = match way {
-        Way::Direct => Some(CONNECT),
+        Way::Direct(_) => Some(CONNECT),
         Way::Ssh { .. } => config.connect_timeout,
     };
     let connector = tower::service_fn(move |uri: Uri| way.clone().open(uri));
@@ -225,7 +226,7 @@ const IDLE: Duration = Duration::from_secs(20);
 /// Opens a connection.
 #[derive(Clone)]
 enum Way {
-    Direct,
+    Direct(Reach),
     Ssh {
         pool: Pool,
         targets: Arc<Targets>,
@@ -236,7 +237,7 @@ enum Way {
 impl Way {
     fn of(route: Route) -> Self {
         let (pool, targets, fixed) = match route {
-            Route::Direct => return Self::Direct,
+            Route::Direct(reach) => return Self::Direct(reach),
             Route::Through { pool, targets } => (pool, targets, None),
             Route::Tunnel {
                 pool,
@@ -258,7 +259,7 @@ impl Way {
 
     async fn open(self, uri: Uri) -> Result<TokioIo<Box<dyn ByteStream>>, BoxError> {
         let stream: Box<dyn ByteStream> = match self {
-            Self::Direct => Box::new(direct(uri).await?),
+            Self::Direct(reach) => Box::new(direct(uri, &reach).await?),
             Self::Ssh {
                 pool,
                 targets,
@@ -275,8 +276,15 @@ impl Way {
     }
 }
 
-async fn direct(uri: Uri) -> Result<TcpStream, BoxError> {
-    let mut connector = HttpConnector::new();
+/// Connects to one of the addresses that were checked: the connector does not resolve the name again.
+async fn direct(uri: Uri, reach: &Reach) -> Result<TcpStream, BoxError> {
+    let (host, port) = address_of(&uri)?;
+    let checked = reach.resolve(host, port).await?;
+    let resolver = tower::service_fn(move |_: Name| {
+        let checked = checked.clone();
+        async move { Ok::<_, io::Error>(checked.into_iter()) }
+    });
+    let mut connector = HttpConnector::new_with_resolver(resolver);
     connector.enforce_http(false);
     connector.set_nodelay(true);
     connector.set_keepalive(Some(KEEPALIVE));
@@ -326,5 +334,25 @@ mod tests {
         );
         assert_eq!(address("http://example.test"), ("example.test".into(), 80));
         assert_eq!(address("https://[fd00::1]:6443"), ("fd00::1".into(), 6443));
+    }
+
+    #[tokio::test]
+    async fn a_direct_connection_goes_to_no_address_that_is_out_of_reach() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        for host in ["127.0.0.1", "localhost", "127.1", "[::ffff:127.0.0.1]"] {
+            let uri: Uri = format!("https://{host}:{port}").parse().unwrap();
+            let refused = direct(uri.clone(), &Reach::given(false)).await.unwrap_err();
+            assert!(
+                refused.to_string().contains("is refused"),
+                "{host}: {refused}"
+            );
+            assert!(listener.accept().is_err(), "{host}");
+            assert!(direct(uri, &Reach::given(true)).await.is_ok(), "{host}");
+            listener.set_nonblocking(false).unwrap();
+            listener.accept().unwrap();
+            listener.set_nonblocking(true).unwrap();
+        }
     }
 }

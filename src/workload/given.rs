@@ -17,6 +17,9 @@ pub async fn config(text: &str) -> Result<kube::Config, String> {
              (kubectl config view --flatten --minify)"
         ));
     }
+    if let Some(problem) = unverified(&given) {
+        return Err(problem.into());
+    }
     kube::Config::from_custom_kubeconfig(given, &KubeConfigOptions::default())
         .await
         .map_err(|error| error.to_string())
@@ -83,6 +86,26 @@ fn refused(given: &Kubeconfig) -> Option<&'static str> {
         .next()
 }
 
+/// Why the API server of one of its clusters would not be verified.
+fn unverified(given: &Kubeconfig) -> Option<&'static str> {
+    let clusters = given.clusters.iter();
+    let mut clusters = clusters.filter_map(|named| named.cluster.as_ref());
+    clusters.find_map(|cluster| {
+        let server = cluster.server.as_deref().unwrap_or_default();
+        let is_https = |scheme: &str| scheme.eq_ignore_ascii_case("https://");
+        if cluster.insecure_skip_tls_verify == Some(true) {
+            return Some(
+                "it sets insecure-skip-tls-verify, so that anyone on the way could be the API server; remove that, and \
+                 set certificate-authority-data to the authority of the API server",
+            );
+        }
+        (!server.is_empty() && !server.get(..8).is_some_and(is_https)).then_some(
+            "its server is not an https URL, so that anyone on the way could be the API server; set server to \
+             https://HOST:PORT",
+        )
+    })
+}
+
 fn of_user(user: &AuthInfo) -> Option<&'static str> {
     let fields = [
         (user.exec.is_some(), "exec"),
@@ -138,6 +161,22 @@ users: [{{name: u, user: {{{user}}}}}]
             .await
             .expect_err("a file");
         assert!(problem.contains("certificate-authority"), "{problem}");
+    }
+
+    #[tokio::test]
+    async fn a_server_that_would_not_be_verified_is_refused_by_the_name_of_the_field() {
+        let insecure = text("token: t", ", insecure-skip-tls-verify: true");
+        let plain = text("token: t", "").replace("https://", "http://");
+        for (given, field) in [
+            (insecure, "insecure-skip-tls-verify"),
+            (plain, "server is not an https URL"),
+        ] {
+            let problem = config(&given).await.expect_err(field);
+            assert!(problem.contains(field), "{problem}");
+            assert!(problem.contains("; "), "{problem}");
+        }
+        let verified = text("token: t", ", insecure-skip-tls-verify: false");
+        assert!(config(&verified.replace("https", "HTTPS")).await.is_ok());
     }
 
     #[tokio::test]

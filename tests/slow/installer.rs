@@ -50,7 +50,12 @@ impl World {
         let address = format!("{SUBNET}.254:8090");
         let log = File::create(self.dir.path().join("manager.log")).expect("a file");
         let manager = Command::new(env!("CARGO_BIN_EXE_tatara"))
-            .args(["manager", "--http-address", "127.0.0.1:0"])
+            .args([
+                "manager",
+                "--allow-local-endpoints",
+                "--http-address",
+                "127.0.0.1:0",
+            ])
             .args(["--media-address", &address])
             .args(["--media-url", &format!("http://{address}")])
             .arg("--media-folder")

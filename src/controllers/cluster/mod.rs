@@ -28,6 +28,7 @@ use crate::core::cluster::plan::{self, Action, Plan};
 use crate::core::cluster::{Observed, status};
 use crate::engine::{ActionOutcome, Controller, Engine, ReconcileError};
 use crate::providers::Hosts;
+use crate::remote::Reach;
 
 pub use names::Names;
 pub use secrets::other_cluster;
@@ -49,6 +50,8 @@ pub struct Clusters {
     pub sources: Sources,
     /// Their Secrets.
     pub secrets: Sources,
+    /// Where kubeconfigs and endpoints may lead.
+    pub reach: Reach,
     /// Names of existing Secrets.
     pub secret_names: Arc<Names>,
 }

@@ -10,7 +10,7 @@ use crate::api::readable::unreadable;
 use crate::api::{Cluster, Host};
 use crate::controllers::known::JumpRoute;
 use crate::controllers::machine::claimed_host;
-use crate::remote::{Route, Targets};
+use crate::remote::{Reach, Route, Targets};
 
 /// The route of a new connection, and what is remembered of it. A host whose keys cannot be used leads nowhere; without any it is
 /// direct.
@@ -18,7 +18,7 @@ pub(super) async fn choose(controller: &Clusters, cluster: &Cluster) -> (Route, 
     let hosts = behind(&control_plane(controller, cluster));
     let targets = controller.hosts.targets(&hosts).await;
     if targets.is_empty() {
-        return (Route::Direct, None);
+        return (Route::Direct(reach(controller, cluster)), None);
     }
     let targets = Arc::new(Targets::new(targets));
     let jump = JumpRoute {
@@ -27,6 +27,15 @@ pub(super) async fn choose(controller: &Clusters, cluster: &Cluster) -> (Route, 
     };
     let pool = controller.hosts.pool().clone();
     (Route::Through { pool, targets }, Some(jump))
+}
+
+/// Where a direct connection may lead: the kubeconfig, or the endpoint, is what a user wrote.
+fn reach(controller: &Clusters, cluster: &Cluster) -> Reach {
+    let uid = cluster.uid().unwrap_or_default();
+    if controller.workloads.known.get(&uid).kubeconfig.external {
+        return controller.reach.clone();
+    }
+    controller.reach.clone().with_management()
 }
 
 /// Lets a connection go on by what the hosts are now. Returns whether it has to be replaced instead.

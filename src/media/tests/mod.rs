@@ -31,7 +31,13 @@ fn image(areas: usize) -> Vec<u8> {
 }
 
 fn library(folder: &Path, stop: &CancellationToken) -> Library {
-    Library::new(folder.join("media"), TaskTracker::new(), stop.clone())
+    let reach = crate::remote::Reach::given(true);
+    Library::new(
+        folder.join("media"),
+        reach,
+        TaskTracker::new(),
+        stop.clone(),
+    )
 }
 
 /// What becomes of an image that is asked for.

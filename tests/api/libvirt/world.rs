@@ -382,7 +382,12 @@ fn manage(plane: &Plane, dir: &tempfile::TempDir) -> Child {
         .append(true)
         .open(dir.path().join("manager.log"));
     Command::new(env!("CARGO_BIN_EXE_tatara"))
-        .args(["manager", "--http-address", "127.0.0.1:0"])
+        .args([
+            "manager",
+            "--allow-local-endpoints",
+            "--http-address",
+            "127.0.0.1:0",
+        ])
         .env("KUBECONFIG", dir.path().join("kubeconfig"))
         .env("POD_NAME", "manager")
         .stdin(Stdio::null())

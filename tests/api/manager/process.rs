@@ -29,7 +29,12 @@ pub fn manage(plane: &Plane, dir: &Path, identity: &str) -> Child {
     fs::write(dir.join("kubeconfig"), kubeconfig).expect("a file");
     let media = media_address(dir);
     Command::new(env!("CARGO_BIN_EXE_tatara"))
-        .args(["manager", "--http-address", "127.0.0.1:0"])
+        .args([
+            "manager",
+            "--allow-local-endpoints",
+            "--http-address",
+            "127.0.0.1:0",
+        ])
         .args([
             "--media-address",
             &media,

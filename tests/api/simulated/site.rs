@@ -104,7 +104,13 @@ impl Site {
         let log = self.management.dir().join("manager.log");
         let log = File::options().create(true).append(true).open(log);
         let manager = Command::new(env!("CARGO_BIN_EXE_tatara"))
-            .args(["manager", "--log-json", "--http-address", &self.http])
+            .args([
+                "manager",
+                "--allow-local-endpoints",
+                "--log-json",
+                "--http-address",
+                &self.http,
+            ])
             .env("KUBECONFIG", kubeconfig)
             .stdin(Stdio::null())
             .stderr(log.expect("a log"))

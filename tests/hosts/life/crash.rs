@@ -209,7 +209,12 @@ async fn a_machine_is_made_through_a_restart_a_pause_and_a_conflicting_writer(wo
 /// A second manager with the same rights.
 fn second_manager(world: &World) -> Child {
     Command::new(env!("CARGO_BIN_EXE_tatara"))
-        .args(["manager", "--http-address", "127.0.0.1:0"])
+        .args([
+            "manager",
+            "--allow-local-endpoints",
+            "--http-address",
+            "127.0.0.1:0",
+        ])
         .env("KUBECONFIG", world.run().join("manager.kubeconfig"))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
