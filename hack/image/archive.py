@@ -6,7 +6,7 @@ reads it) with every image that a kubeadm cluster of one version needs. An image
 static program or, for tools of Debian, a dynamic one with the libraries that ldd finds for it in a Debian
 root file system. Layers with the same content are stored once. Called by hack/images.
 
-  archive.py --rootfs DIR --version v1.36.3 --program NAME=FILE... --tag NAME=TAG[,TAG]... -o OUT
+  archive.py --rootfs DIR --version v1.37.2 --program NAME=FILE... --tag NAME=TAG[,TAG]... -o OUT
 """
 import argparse
 import hashlib
@@ -169,14 +169,15 @@ def main():
         return layer({f"{where}/{name}": ("file", programs[name])})
 
     def names(image, registry=REGISTRY):
-        return [f"{registry}{image}:{tag}" for tag in tags[image].split(",")]
+        return [f"{registry}{image}:{tag}" for tag in dict.fromkeys(tags[image].split(","))]
 
     for name in KUBERNETES:
         out.image([f"{REGISTRY}{name}:{options.version}"], [base, program(name)], f"/usr/local/bin/{name}")
     out.image([f"{REGISTRY}kube-proxy:{options.version}"], [base, network, program("kube-proxy")], "/usr/local/bin/kube-proxy")
+    if "etcd" in tags:
+        out.image(names("etcd"), [base, program("etcd"), program("etcdctl")], "/usr/local/bin/etcd")
     if "pause" in tags:
         out.image(names("pause"), [program("pause", "")], "/pause", "65535:65535")
-        out.image(names("etcd"), [base, program("etcd"), program("etcdctl")], "/usr/local/bin/etcd")
         out.image(names("coredns/coredns"), [base, program("coredns", "")], "/coredns")
         out.image(names("flannel-io/flannel", "ghcr.io/"),
                   [base, network, program("flanneld", "/opt/bin"), program("flannel", "/opt/cni/bin")], "/opt/bin/flanneld")

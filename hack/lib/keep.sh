@@ -7,13 +7,13 @@ content_of() {
   cat "$1.sha256"
 }
 
-# cached NAME[@KUBERNETES-VERSION]: the program in the cache (never the machine's own: images and hosts are reproducible)
+# cached NAME[@VERSION]: the program in the cache (never the machine's own: images and hosts are reproducible)
 cached() {
-  local name=${1%@*} version=$KUBERNETES
+  local name=${1%@*} version=''
   [[ $1 != *@* ]] || version=${1#*@}
   case $name in
-    kube*) echo "$CACHE/k8s/$version/$name" ;;
-    etcd | etcdctl) echo "$CACHE/bin/$name-$ETCD" ;;
+    kube*) echo "$CACHE/k8s/${version:-$KUBERNETES}/$name" ;;
+    etcd | etcdctl) echo "$CACHE/bin/$name-${version:-$ETCD}" ;;
     coredns) echo "$CACHE/bin/$name-$COREDNS" ;;
     flanneld) echo "$CACHE/bin/$name-$FLANNEL" ;;
     flannel) echo "$CACHE/bin/$name-$CNI_PLUGINS" ;;

@@ -1,6 +1,6 @@
 module tatara.dev/hack/etcd
 
-go 1.26.8
+go 1.26.0
 
 tool (
 	go.etcd.io/etcd/etcdctl/v3
