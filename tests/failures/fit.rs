@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::case::Case;
 use crate::score::Score;
 use crate::stage::{SPARE, Stage, provider_spec};
+use crate::support::versions::pinned;
 
 const PLACES: &[&str] = &[
     "machine/spare-*",
@@ -28,7 +29,7 @@ pub async fn all(stage: &Stage, score: &mut Score) {
     for case in &OF_A_MIRROR {
         score.run(stage, case).await;
         stage.spare_class(&json!({}));
-        kubelet(stage, "v1.36.3");
+        kubelet(stage, &pinned("KUBERNETES"));
     }
     drop(mirror);
     score.run(stage, &PORT).await;
@@ -94,7 +95,7 @@ const OF_A_MIRROR: [Case; 2] = [
             "Put it there",
             "correct it in the template of the MachineDeployment",
         ],
-        undo: |stage| kubelet(stage, "v1.36.3"),
+        undo: |stage| kubelet(stage, &pinned("KUBERNETES")),
         end: Stage::clear,
     },
     Case {
@@ -103,7 +104,7 @@ const OF_A_MIRROR: [Case; 2] = [
         on: PLACES,
         cause: &["kubelet does not have the checksum given in"],
         remedy: &["Put both files of one release into the mirror"],
-        undo: |stage| kubelet(stage, "v1.36.3"),
+        undo: |stage| kubelet(stage, &pinned("KUBERNETES")),
         end: Stage::clear,
     },
 ];
@@ -156,7 +157,7 @@ fn control_plane(stage: &Stage, cluster: &str) {
         &json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Machine",
         "metadata": {"name": "second-control-plane", "namespace": "default",
             "labels": {"cluster.k8s.io/cluster-name": cluster}},
-        "spec": {"versions": {"kubelet": "v1.36.3", "controlPlane": "v1.36.3"},
+        "spec": {"versions": {"kubelet": pinned("KUBERNETES"), "controlPlane": pinned("KUBERNETES")},
             "providerSpec": {"value": provider_spec(&json!({}))}}}),
     );
 }

@@ -9,6 +9,7 @@ use tatara::api::conditions::{ConditionType, find};
 use std::process::Command;
 
 use crate::support::commands::{both, done};
+use crate::support::versions::pinned;
 use crate::support::world::World;
 
 /// The further server, and its Host, pool, class and MachineDeployment.
@@ -40,7 +41,7 @@ impl Stage {
                 "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
                 "template": {
                     "metadata": {"labels": {"pool": SPARE, "cluster.k8s.io/cluster-name": "quickstart"}},
-                    "spec": {"versions": {"kubelet": "v1.36.3"},
+                    "spec": {"versions": {"kubelet": pinned("KUBERNETES")},
                         "providerSpec": {"valueFrom": {"machineClass": {"name": SPARE}}}}}}}));
         stage
     }

@@ -1,5 +1,6 @@
-//! Feature gates that a version of Kubernetes no longer knows: a component that is given one does not start. Found before
-//! anything changes on a host, for kubeadm waits five minutes for a component that ends again and again.
+//! Feature gates, and arguments of etcd, that a version of Kubernetes no longer knows: a component that is given one does not
+//! start. Found before anything changes on a host, for kubeadm waits five minutes for a component that ends again and again, and
+//! after an etcd that did not start it puts back a copy of its data.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +9,7 @@ use super::KubernetesVersion;
 /// Gates of the components and the kubelet, which share most of them, by the minor version that is the first without: what
 /// `pkg/features` of k8s.io/kubernetes, and the features of k8s.io/apiserver, apiextensions-apiserver, controller-manager,
 /// component-base, client-go and kube-aggregator, had in the minor version before.
-const REMOVED: [(u64, &[&str]); 6] = [
+const REMOVED: [(u64, &[&str]); 7] = [
     (
         31,
         &[
@@ -112,19 +113,55 @@ const REMOVED: [(u64, &[&str]); 6] = [
             "WatchFromStorageWithoutResourceVersion",
         ],
     ),
+    (
+        37,
+        &[
+            "APIServerTracing",
+            "AnonymousAuthConfigurableEndpoints",
+            "AnyVolumeDataSource",
+            "AuthorizeNodeWithSelectors",
+            "AuthorizeWithSelectors",
+            "BtreeWatchCache",
+            "ConsistentListFromCache",
+            "GangScheduling",
+            "JobBackoffLimitPerIndex",
+            "JobPodReplacementPolicy",
+            "JobSuccessPolicy",
+            "LogarithmicScaleDown",
+            "OrderedNamespaceDeletion",
+            "PodLifecycleSleepAction",
+            "PodLifecycleSleepActionAllowZero",
+            "PreventStaticPodAPIReferences",
+            "RelaxedDNSSearchValidation",
+            "ResilientWatchCacheInitialization",
+            "RetryGenerateName",
+            "SchedulerQueueingHints",
+            "SidecarContainers",
+            "StreamingCollectionEncodingToJSON",
+            "StreamingCollectionEncodingToProtobuf",
+            "StructuredAuthenticationConfiguration",
+            "WorkloadAwarePreemption",
+        ],
+    ),
 ];
 
 /// Gates of kubeadm itself (`cmd/kubeadm/app/features`), the same way.
-const REMOVED_OF_KUBEADM: [(u64, &[&str]); 4] = [
+const REMOVED_OF_KUBEADM: [(u64, &[&str]); 5] = [
     (31, &["UpgradeAddonsBeforeControlPlane"]),
     (33, &["EtcdLearnerMode"]),
     (35, &["WaitForAllControlPlaneComponents"]),
     (36, &["ControlPlaneKubeletLocalMode"]),
+    (37, &["NodeLocalCRISocket", "PublicKeysECDSA"]),
 ];
 
-/// A gate that a version does not know.
+/// The first minor version whose kubeadm brings an etcd (3.7) without arguments `experimental-…` (`server/embed/config.go` of etcd).
+const ETCD_WITHOUT_EXPERIMENTAL: u64 = 37;
+
+/// A gate, or an argument, that a version does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownGate {
+    /// What it is: `feature gate`, or `etcd's argument`.
+    pub kind: &'static str,
     /// Its name.
     pub gate: String,
     /// Where it is set, below its configuration: `apiServer.extraArgs`.
@@ -133,7 +170,7 @@ pub struct UnknownGate {
     pub removed_in: u64,
 }
 
-/// The first gate of a `ClusterConfiguration` that a control plane of this version does not know.
+/// The first gate, or argument of etcd, of a `ClusterConfiguration` that a control plane of this version does not know.
 pub fn of_control_plane(
     configuration: &Map<String, Value>,
     version: &KubernetesVersion,
@@ -148,10 +185,31 @@ pub fn of_control_plane(
         let gates = arguments.iter().filter_map(gates_of_argument).flatten();
         unknown(gates, field, version, &REMOVED)
     });
-    arguments.or_else(|| {
+    let of_kubeadm = || {
         let gates = configuration.get("featureGates")?.as_object()?;
         let gates = gates.keys().map(String::as_str);
         unknown(gates, "featureGates", version, &REMOVED_OF_KUBEADM)
+    };
+    arguments
+        .or_else(of_kubeadm)
+        .or_else(|| of_etcd(configuration, version))
+}
+
+/// The first argument that kubeadm's etcd does not know; which of them an image of the user's choice knows is not known here.
+fn of_etcd(configuration: &Map<String, Value>, version: &KubernetesVersion) -> Option<UnknownGate> {
+    let local = configuration.get("etcd")?.get("local")?;
+    if version.minor() < ETCD_WITHOUT_EXPERIMENTAL || local.get("imageTag").is_some() {
+        return None;
+    }
+    let arguments = local.get("extraArgs")?.as_array()?;
+    let mut names = arguments.iter().filter_map(|one| one.get("name")?.as_str());
+    Some(UnknownGate {
+        kind: "etcd's argument",
+        gate: names
+            .find(|name| name.starts_with("experimental-"))?
+            .to_owned(),
+        field: "etcd.local.extraArgs",
+        removed_in: ETCD_WITHOUT_EXPERIMENTAL,
     })
 }
 
@@ -193,6 +251,7 @@ fn unknown<'a>(
     };
     gates.find_map(|gate| {
         Some(UnknownGate {
+            kind: "feature gate",
             gate: gate.to_owned(),
             field,
             removed_in: known_no_more(gate)?,
@@ -220,7 +279,17 @@ mod tests {
     #[test]
     fn a_gate_is_found_from_the_version_on_that_removed_it() {
         let arguments = |part: &str, value: &str| json!({ (part): { "extraArgs": [{ "name": "v", "value": "2" }, { "name": "feature-gates", "value": value }] } });
+        let etcd = |more: Value| {
+            let mut local = json!({ "extraArgs": [{ "name": "quota-backend-bytes", "value": "1" }, { "name": "experimental-corrupt-check-time", "value": "1h" }] });
+            let object = local.as_object_mut().expect("an object");
+            object.extend(more.as_object().expect("an object").clone());
+            json!({ "etcd": { "local": local } })
+        };
+        let experimental = "etcd.local.extraArgs experimental-corrupt-check-time";
         let table = [
+            (etcd(json!({})), "v1.36.3", None),
+            (etcd(json!({})), "v1.37.2", Some(experimental)),
+            (etcd(json!({ "imageTag": "3.6.8-0" })), "v1.37.2", None),
             (
                 arguments("apiServer", "TopologyAwareHints=true"),
                 "v1.35.4",
@@ -240,6 +309,21 @@ mod tests {
                 arguments("controllerManager", "SchedulerQueueingHints=true"),
                 "v1.36.3",
                 None,
+            ),
+            (
+                arguments("controllerManager", "SchedulerQueueingHints=true"),
+                "v1.37.2",
+                Some("controllerManager.extraArgs SchedulerQueueingHints"),
+            ),
+            (
+                json!({ "featureGates": { "PublicKeysECDSA": true } }),
+                "v1.36.3",
+                None,
+            ),
+            (
+                json!({ "featureGates": { "PublicKeysECDSA": true } }),
+                "v1.37.2",
+                Some("featureGates PublicKeysECDSA"),
             ),
             (
                 json!({ "featureGates": { "ControlPlaneKubeletLocalMode": true } }),

@@ -6,12 +6,12 @@ use core::str::FromStr;
 /// Oldest minor of Kubernetes that a cluster may run: the first whose kubeadm reads configuration v1beta4.
 pub const OLDEST_MINOR: u64 = 31;
 /// Newest minor of Kubernetes that a cluster may run.
-pub const NEWEST_MINOR: u64 = 36;
+pub const NEWEST_MINOR: u64 = 37;
 /// How many minors a kubelet may be behind its API server, according to the version skew policy of Kubernetes
 /// (<https://kubernetes.io/releases/version-skew-policy/>).
 pub const MAX_KUBELET_LAG: u64 = 3;
 
-/// A full version of Kubernetes; `1.36.3` and `v1.36.3` are the same one.
+/// A full version of Kubernetes; `1.37.2` and `v1.37.2` are the same one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KubernetesVersion(semver::Version);
 
@@ -19,7 +19,7 @@ pub struct KubernetesVersion(semver::Version);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
     /// Not a version at all.
-    #[error("{field} is {value:?}, which is not a version; write it in full, such as v1.36.3")]
+    #[error("{field} is {value:?}, which is not a version; write it in full, such as v1.37.2")]
     Malformed {
         /// The field, such as `spec.versions.kubelet`.
         field: String,
@@ -148,7 +148,7 @@ impl KubernetesVersion {
         }
     }
 
-    /// The minor: 36 of v1.36.3.
+    /// The minor: 37 of v1.37.2.
     pub fn minor(&self) -> u64 {
         self.0.minor
     }

@@ -26,36 +26,36 @@ fn only_the_range_of_this_release_is_supported_and_refusals_name_field_value_and
     let field = "spec.versions.kubelet";
     for (text, answer) in [
         ("v1.31.0", "ok"),
-        ("1.36.3", "ok"),
-        ("v1.36.0-rc.1", "ok"),
+        ("1.37.2", "ok"),
+        ("v1.37.0-rc.1", "ok"),
         ("v1.35.4+vendor", "ok"),
         (
             "v1.30.2",
-            "spec.versions.kubelet is v1.30.2, which is too old; this release of Tatara runs v1.31 to v1.36, so set a version of that range",
+            "spec.versions.kubelet is v1.30.2, which is too old; this release of Tatara runs v1.31 to v1.37, so set a version of that range",
         ),
         (
             "1.13.6",
-            "spec.versions.kubelet is v1.13.6, which is too old; this release of Tatara runs v1.31 to v1.36, so set a version of that range",
+            "spec.versions.kubelet is v1.13.6, which is too old; this release of Tatara runs v1.31 to v1.37, so set a version of that range",
         ),
         (
-            "v1.37.0",
-            "spec.versions.kubelet is v1.37.0, which is too new; this release of Tatara runs v1.31 to v1.36, so set a version of that range or install a newer Tatara",
+            "v1.38.0",
+            "spec.versions.kubelet is v1.38.0, which is too new; this release of Tatara runs v1.31 to v1.37, so set a version of that range or install a newer Tatara",
         ),
         (
             "2.0.0",
-            "spec.versions.kubelet is v2.0.0, which is too new; this release of Tatara runs v1.31 to v1.36, so set a version of that range or install a newer Tatara",
+            "spec.versions.kubelet is v2.0.0, which is too new; this release of Tatara runs v1.31 to v1.37, so set a version of that range or install a newer Tatara",
         ),
         (
-            "v1.36",
-            "spec.versions.kubelet is \"v1.36\", which is not a version; write it in full, such as v1.36.3",
+            "v1.37",
+            "spec.versions.kubelet is \"v1.37\", which is not a version; write it in full, such as v1.37.2",
         ),
         (
             "stable",
-            "spec.versions.kubelet is \"stable\", which is not a version; write it in full, such as v1.36.3",
+            "spec.versions.kubelet is \"stable\", which is not a version; write it in full, such as v1.37.2",
         ),
         (
             "",
-            "spec.versions.kubelet is \"\", which is not a version; write it in full, such as v1.36.3",
+            "spec.versions.kubelet is \"\", which is not a version; write it in full, such as v1.37.2",
         ),
     ] {
         let got = KubernetesVersion::supported(field, text)

@@ -41,7 +41,7 @@ const APPLIED: &str = "applied";
 const VERSION: &str = "kubernetesVersion";
 
 /// The parts of `ClusterConfiguration` of which `kubeadm upgrade node` renders static pods. Also etcd's, whose manifest it writes
-/// anew at an equal version too (`performEtcdStaticPodUpgrade`, v1.31 to v1.36).
+/// anew at an equal version too (`performEtcdStaticPodUpgrade`, v1.31 to v1.37).
 const STATIC_PODS: [&str; 5] = [
     "apiServer",
     "controllerManager",

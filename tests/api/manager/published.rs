@@ -52,7 +52,7 @@ async fn what_asks_for_a_version_that_cannot_run_says_which_field_and_makes_no_m
         let why = why.trim_start_matches("UnsupportedVersion: ");
         assert!(why.starts_with(field), "{object}: {why}");
         assert!(
-            why.contains("1.13.6") && why.contains("v1.31 to v1.36"),
+            why.contains("1.13.6") && why.contains("v1.31 to v1.37"),
             "{object}: {why}"
         );
     }

@@ -9,6 +9,7 @@ use tatara::api::Cluster;
 use crate::life::hosts::right_key;
 use crate::support::commands::done;
 use crate::support::conditions::is_true;
+use crate::support::versions::pinned;
 use crate::support::wait::within;
 use crate::support::world::{World, root};
 
@@ -166,7 +167,7 @@ async fn a_failed_command_after_kubeadm_is_said_and_tried_again(world: &World) {
     let late: Value = json!({
         "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Machine",
         "metadata": {"name": "late", "namespace": "default", "labels": {"cluster.k8s.io/cluster-name": "example"}},
-        "spec": {"versions": {"kubelet": "v1.36.3"}, "providerSpec": {"value": value}},
+        "spec": {"versions": {"kubelet": pinned("KUBERNETES")}, "providerSpec": {"value": value}},
     });
     assert!(world.apply(&late).status.success());
     let fails = "False/PostKubeadmCommandsFailed: ";

@@ -7,6 +7,7 @@ use tatara::api::{Host, Machine};
 
 use crate::life::secrets::is_not_told;
 use crate::support::commands::both;
+use crate::support::versions::pinned;
 use crate::support::wait::within;
 use crate::support::world::World;
 
@@ -266,7 +267,7 @@ async fn a_machine_says_why_none_fits(world: &World) {
     ]);
     let machine = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Machine",
         "metadata": {"name": "wants", "namespace": "default", "labels": {"cluster.k8s.io/cluster-name": "quickstart"}},
-        "spec": {"versions": {"kubelet": "1.36.3", "controlPlane": "1.36.3"}, "providerSpec": {"value": {
+        "spec": {"versions": {"kubelet": pinned("KUBERNETES"), "controlPlane": pinned("KUBERNETES")}, "providerSpec": {"value": {
             "apiVersion": "tatara.dev/v1alpha1", "kind": "SSHMachineProviderSpec",
             "hostSelector": {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["off", "foreign", "twin-1"]}]}}}}});
     let output = world.apply(&machine);

@@ -8,6 +8,7 @@ use tatara::api::{Host, Machine};
 use crate::life::hosts::{keys, right_key};
 use crate::support::commands::both;
 use crate::support::conditions::{of_host, said};
+use crate::support::versions::pinned;
 use crate::support::wait::within;
 use crate::support::world::World;
 
@@ -109,7 +110,7 @@ fn register(world: &World, namespace: &str) {
 fn machine(namespace: &str) -> Value {
     json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Machine",
         "metadata": {"name": "m", "namespace": namespace, "labels": {"cluster.k8s.io/cluster-name": "c"}},
-        "spec": {"versions": {"kubelet": "v1.36.3", "controlPlane": "v1.36.3"},
+        "spec": {"versions": {"kubelet": pinned("KUBERNETES"), "controlPlane": pinned("KUBERNETES")},
             "providerSpec": {"value": {"apiVersion": "tatara.dev/v1alpha1", "kind": "SSHMachineProviderSpec"}}}})
 }
 

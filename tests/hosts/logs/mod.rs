@@ -15,6 +15,7 @@ use tatara::core::node::{JobKind, Step, Take, Unit, start_and_follow};
 use crate::node::fleet::{self, Fleet, marker, now};
 use crate::support::kinds;
 use crate::support::plane::Plane;
+use crate::support::versions::pinned;
 
 const NAMESPACE: &str = "logs";
 
@@ -69,7 +70,7 @@ impl Site {
     async fn machine(&self) -> String {
         let machine = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Machine",
             "metadata": {"name": "m", "labels": {"cluster.k8s.io/cluster-name": "c"}},
-            "spec": {"versions": {"kubelet": "v1.36.3"}}});
+            "spec": {"versions": {"kubelet": pinned("KUBERNETES")}}});
         let why = kinds::condition("Ready", "False", "NoHostAvailable", "all are claimed");
         let status = json!({"phase": "Pending", "conditions": [why]});
         let machine = kinds::apply(&self.api::<Machine>(), machine, status).await;

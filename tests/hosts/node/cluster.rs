@@ -16,6 +16,7 @@ use tatara::pki::Authorities;
 use tatara::pki::authorities::control_plane_files;
 
 use crate::node::fleet::{Fleet, lossy, marker, now, root};
+use crate::support::versions::pinned;
 
 pub struct Cluster<'a> {
     pub fleet: &'a Fleet,
@@ -43,7 +44,7 @@ impl<'a> Cluster<'a> {
             user: user(),
             input: ClusterInput {
                 name: "quick".into(),
-                version: "v1.36.3".parse().unwrap(),
+                version: pinned("KUBERNETES").parse().unwrap(),
                 endpoint: Endpoint {
                     host: fleet.address(virtual_ip.unwrap_or(CONTROL_PLANE.1)),
                     port: 6443,

@@ -8,6 +8,7 @@ use tatara::core::node::{Event, Job, JobKind, Role, UnitState, start_and_follow}
 use crate::node::cluster::Cluster;
 use crate::node::faults::until_step;
 use crate::node::fleet::{Fleet, lossy, marker, now, root};
+use crate::support::versions::pinned;
 
 /// The archive of the cluster's images, as `imageArchives` names it.
 fn archive(mirror: &str) -> String {
@@ -17,7 +18,7 @@ fn archive(mirror: &str) -> String {
     let sum = Command::new("sha256sum").arg(&path).output().unwrap();
     let sum = lossy(&sum.stdout);
     let sum = sum.split_whitespace().next().unwrap();
-    format!("{mirror}/images/v1.36.3.tar#sha256={sum}")
+    format!("{mirror}/images/{}.tar#sha256={sum}", pinned("KUBERNETES"))
 }
 
 fn settings(source: SoftwareSource, mirror: &str) -> NodeSettings {

@@ -1,4 +1,4 @@
-//! Feature gates in the settings of the Cluster that the versions of a Machine no longer know.
+//! Feature gates, and arguments of etcd, in the settings of the Cluster that the versions of a Machine no longer know.
 
 use super::super::observed::Observed;
 use super::Plan;
@@ -40,7 +40,8 @@ pub(super) fn refused(observed: &Observed) -> Option<(Reason, String)> {
     let versions = (control_plane.as_ref(), &kubelet);
     if let Some((field, of, found)) = unknown(&settings::of_cluster(spec), versions) {
         let message = format!(
-            "Kubernetes {of} does not know feature gate {gate}, which v1.{removed_in} removed: a component that is given it does not start. Remove it from {field}.{part} in spec.providerSpec.value of Cluster {cluster}",
+            "Kubernetes {of} does not know {kind} {gate}, which v1.{removed_in} removed: a component that is given it does not start. Remove it from {field}.{part} in spec.providerSpec.value of Cluster {cluster}",
+            kind = found.kind,
             gate = found.gate,
             removed_in = found.removed_in,
             part = found.field,
@@ -50,8 +51,8 @@ pub(super) fn refused(observed: &Observed) -> Option<(Reason, String)> {
     }
     let (field, of, found) = unknown(&cluster.settings.recorded, versions)?;
     let message = format!(
-        "Kubernetes {of} does not know feature gate {} of {field}; waiting until kubeadm's ConfigMaps are without it. Condition SettingsApplied of Cluster {} says what that waits for",
-        found.gate, cluster.name
+        "Kubernetes {of} does not know {} {} of {field}; waiting until kubeadm's ConfigMaps are without it. Condition SettingsApplied of Cluster {} says what that waits for",
+        found.kind, found.gate, cluster.name
     );
     Some((Reason::VersionSkew, message))
 }
