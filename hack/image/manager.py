@@ -1,13 +1,25 @@
 #!/usr/bin/env python3
 """Packs the manager into a container image, without a container engine: the program, the libraries that ldd finds
-for it on this machine, and nothing else. (Not static: a static glibc resolves no host names.)
+for it on this machine, this machine's CA certificates, by which it trusts servers of images (https), and nothing
+else. (Not static: a static glibc resolves no host names.)
 
   manager.py --binary FILE --tag localhost/tatara:v0.1.0 -o OUT      (root, for ldd in a file system of its own)
 """
 import argparse
 import os
+import sys
 
 from archive import Archive, layer, with_libraries
+
+ROOTS = "/etc/ssl/certs/ca-certificates.crt"    # of Debian's package ca-certificates
+
+
+def roots():
+    try:
+        with open(ROOTS, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        sys.exit(f"manager.py: {ROOTS} is missing: install the package ca-certificates (hack/doctor does)")
 
 
 def main():
@@ -25,6 +37,7 @@ def main():
         "/etc/passwd": "tatara:x:65532:65532:tatara:/:/sbin/nologin\n",
         "/etc/group": "tatara:x:65532:\n",
         "/etc/nsswitch.conf": "hosts: files dns\n",
+        ROOTS: roots(),
     })
     out = Archive(options.output)
     out.image([options.tag], [base, layer(files)], "/tatara", "65532:65532")
