@@ -8,6 +8,7 @@ use kube::{Client, ResourceExt};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
+use super::error::Cause;
 use super::node_index::NodeIndex;
 use super::watch;
 use crate::api::Cluster;
@@ -73,6 +74,8 @@ pub enum Connectivity {
         since: Timestamp,
         /// Error of the last attempt, for messages.
         why: String,
+        /// Its kind.
+        cause: Cause,
     },
 }
 
@@ -189,9 +192,9 @@ impl State {
         let mut current = write(&self.connectivity);
         let (step, new) = match (&*current, new) {
             (Connected { .. }, Connected { .. }) => return false,
-            (Disconnected { since, .. }, Disconnected { why, .. }) => {
+            (Disconnected { since, .. }, Disconnected { why, cause, .. }) => {
                 let since = *since;
-                (false, Disconnected { since, why })
+                (false, Disconnected { since, why, cause })
             }
             (_, new) => (true, new),
         };

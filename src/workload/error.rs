@@ -1,5 +1,10 @@
 //! Errors of requests to a workload cluster.
 
+use std::error::Error as _;
+use std::io;
+
+use crate::remote::limits::Excess;
+
 /// A failed request to a workload cluster.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to {action}")]
@@ -41,6 +46,70 @@ pub fn reason(error: &kube::Error) -> String {
     }
 }
 
+/// What kind of failure keeps a workload cluster from serving us: each has another remedy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Nothing answers.
+    Silence,
+    /// What answers is not trusted.
+    Tls,
+    /// 401: it does not know who asks.
+    Unauthorized,
+    /// 403: who asks may not.
+    Forbidden,
+    /// 429.
+    Overloaded,
+    /// 500, 502, 503, 504: it runs, and cannot serve.
+    NotReady,
+    /// It sends more than the manager reads.
+    Limit,
+    /// Any other answer.
+    Answered,
+}
+
+impl Cause {
+    /// Of a status code.
+    pub fn of_code(code: u16) -> Self {
+        match code {
+            401 => Self::Unauthorized,
+            403 => Self::Forbidden,
+            429 => Self::Overloaded,
+            500 | 502..=504 => Self::NotReady,
+            _ => Self::Answered,
+        }
+    }
+
+    /// Of a failed request.
+    pub fn of(error: &kube::Error) -> Self {
+        if let Some(code) = code(error) {
+            return Self::of_code(code);
+        }
+        if exceeds_a_limit(error) {
+            return Self::Limit;
+        }
+        // rustls says so in each of its errors about who answers
+        let said = innermost(error).to_string();
+        let is_tls = said.contains("certificate") || said.starts_with("received fatal alert");
+        if is_tls { Self::Tls } else { Self::Silence }
+    }
+}
+
+/// Whether a limit of answers ended the request.
+fn exceeds_a_limit(error: &kube::Error) -> bool {
+    let mut next = error.source();
+    while let Some(inner) = next {
+        // an `io::Error` is silent about what it wraps
+        let wrapped = inner
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        if inner.is::<Excess>() || wrapped.is_some_and(|inner| inner.is::<Excess>()) {
+            return true;
+        }
+        next = inner.source();
+    }
+    false
+}
+
 /// The HTTP status code, if the API server answered.
 pub fn code(error: &kube::Error) -> Option<u16> {
     match error {
@@ -56,4 +125,32 @@ fn innermost(error: &dyn std::error::Error) -> &dyn std::error::Error {
         inner = next;
     }
     inner
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_answer_has_its_cause() {
+        let table = [
+            (401, Cause::Unauthorized),
+            (403, Cause::Forbidden),
+            (429, Cause::Overloaded),
+            (500, Cause::NotReady),
+            (503, Cause::NotReady),
+            (504, Cause::NotReady),
+            (404, Cause::Answered),
+        ];
+        for (code, cause) in table {
+            assert_eq!(Cause::of_code(code), cause, "{code}");
+        }
+        let of = |said: &str| {
+            let error: Box<dyn std::error::Error + Send + Sync> = said.into();
+            Cause::of(&kube::Error::Service(error))
+        };
+        assert_eq!(of("connection refused"), Cause::Silence);
+        assert_eq!(of("invalid peer certificate: UnknownIssuer"), Cause::Tls);
+        assert_eq!(of("received fatal alert: CertificateExpired"), Cause::Tls);
+    }
 }

@@ -10,7 +10,7 @@ use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
 
 use super::cluster::{ClusterKey, Connectivity, State, Wake};
-use super::error;
+use super::error::{self, Cause};
 use super::node_index::is_too_large;
 use crate::clock;
 use crate::core::NodeView;
@@ -24,8 +24,8 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(250), Duration::fro
 enum End {
     /// A new list was requested.
     Relist,
-    /// The workload cluster did not answer.
-    Failed(String),
+    /// The workload cluster did not answer, or not as it should.
+    Failed(String, Cause),
 }
 
 /// Watches until it is stopped; a new list follows each failure, so that no change is missed.
@@ -40,8 +40,8 @@ pub(super) async fn follow(key: ClusterKey, client: Client, state: Arc<State>, w
     loop {
         match follower.watch_once().await {
             End::Relist => follower.failures = 0,
-            End::Failed(why) => {
-                follower.disconnected(&why);
+            End::Failed(why, cause) => {
+                follower.disconnected(&why, cause);
                 tokio::select! {
                     () = tokio::time::sleep(pause(follower.failures)) => {}
                     () = follower.state.relist_wanted() => {}
@@ -93,13 +93,16 @@ impl Follower {
                     self.take(event, &mut listed);
                     let is_too_large = is_too_large(listed.nodes.len(), listed.bytes);
                     if is_too_large || self.state.nodes().is_too_large() {
-                        return End::Failed(too_large());
+                        return End::Failed(too_large(), Cause::Limit);
                     }
                 }
                 // the resourceVersion of the watch is compacted; the watcher lists again
                 Some(Err(watcher::Error::WatchError(status))) if status.code == 410 => {}
-                Some(Err(failure)) => return End::Failed(explain(&failure)),
-                None => return End::Failed("the watch ended".to_owned()),
+                Some(Err(failure)) => {
+                    let (why, cause) = explain(&failure);
+                    return End::Failed(why, cause);
+                }
+                None => return End::Failed("the watch ended".to_owned(), Cause::Silence),
             }
         }
     }
@@ -148,12 +151,13 @@ impl Follower {
         }
     }
 
-    fn disconnected(&self, why: &str) {
+    fn disconnected(&self, why: &str, cause: Cause) {
         tracing::debug!(cluster = %self.key, error = %why, "failed to reach the workload cluster");
         let since = clock::now();
         let new = Connectivity::Disconnected {
             since,
             why: why.to_owned(),
+            cause,
         };
         if self.state.set_connectivity(new) {
             tracing::info!(cluster = %self.key, error = %why, "disconnected from the workload cluster");
@@ -171,13 +175,13 @@ docs/troubleshooting.md)",
     )
 }
 
-fn explain(failure: &watcher::Error) -> String {
+fn explain(failure: &watcher::Error) -> (String, Cause) {
     match failure {
         watcher::Error::InitialListFailed(inner)
         | watcher::Error::WatchStartFailed(inner)
-        | watcher::Error::WatchFailed(inner) => error::reason(inner),
-        watcher::Error::WatchError(status) => status.message.clone(),
-        watcher::Error::NoResourceVersion => failure.to_string(),
+        | watcher::Error::WatchFailed(inner) => (error::reason(inner), Cause::of(inner)),
+        watcher::Error::WatchError(status) => (status.message.clone(), Cause::of_code(status.code)),
+        watcher::Error::NoResourceVersion => (failure.to_string(), Cause::Answered),
     }
 }
 

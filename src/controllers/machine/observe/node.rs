@@ -14,9 +14,11 @@ use crate::controllers::workloads::Workloads;
 use crate::core::NodeView;
 use crate::core::machine::units::node_name;
 use crate::core::machine::{Lookup, Namesake, Observed, Placement};
+use crate::core::words;
 use crate::providers::ssh::marked;
 use crate::store::Stores;
 use crate::workload::Connectivity;
+use crate::workload::error::Cause;
 
 /// The Node of a Machine, or why it cannot be read.
 pub(super) fn find(
@@ -76,27 +78,90 @@ fn restarting(cluster: &Cluster, turn: &Turn, state: &Connectivity) -> String {
     )
 }
 
-/// The message that the API of a Cluster does not answer.
+/// The message that the API of a Cluster does not answer, or not as it should.
 fn silent(stores: &Stores, cluster: &Cluster, state: &Connectivity) -> String {
     let namespace = cluster.namespace().unwrap_or_default();
     let spec = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref());
     let first = cluster.annotations().get(ANNOTATION_INITIALIZED);
     let endpoint = cluster_endpoint(stores, &namespace, spec.as_ref().ok(), first);
     let at = endpoint.map_or_else(|| "its address".into(), |at| format!("https://{at}"));
-    let name = cluster.name_any();
     let status = cluster.status.as_ref();
-    // it stays True until several probes have failed
-    let is_told = status
-        .is_some_and(|status| is_false(&status.conditions, ConditionType::ControlPlaneHealthy));
-    let more = if is_told {
-        format!("; see condition ControlPlaneHealthy of Cluster {name}")
-    } else {
-        String::new()
+    let is_false = |condition| status.is_some_and(|status| is_false(&status.conditions, condition));
+    let cause = match state {
+        Connectivity::Disconnected { cause, .. } => *cause,
+        _ => Cause::Silence,
     };
-    format!(
-        "the API of Cluster {name} does not answer{}. Check route and firewall between the manager and {at}, and that kube-apiserver runs{more}. If a certificate has expired: docs/operating.md#certificates",
-        why(state)
-    )
+    let told = Told {
+        namespace: &namespace,
+        name: &cluster.name_any(),
+        at: &at,
+        why: &why(state),
+        // it stays True until several probes have failed
+        is_unhealthy: is_false(ConditionType::ControlPlaneHealthy),
+        is_etcd: is_false(ConditionType::EtcdHealthy),
+    };
+    told.sentence(cause)
+}
+
+/// What is told of an API that does not answer as it should.
+struct Told<'a> {
+    namespace: &'a str,
+    name: &'a str,
+    at: &'a str,
+    why: &'a str,
+    is_unhealthy: bool,
+    is_etcd: bool,
+}
+
+impl Told<'_> {
+    /// Cause and remedy.
+    fn sentence(&self, cause: Cause) -> String {
+        let Self { name, at, why, .. } = self;
+        let secret = names::kubeconfig_secret(name);
+        let in_it = |command: &str| words::in_workload(self.namespace, name, command);
+        let may_be_etcd = matches!(cause, Cause::Silence | Cause::NotReady | Cause::Answered);
+        if self.is_etcd && may_be_etcd {
+            return format!(
+                "the API of Cluster {name} does not serve{why}. Its etcd does not serve either, without which no API server does: condition EtcdHealthy of Cluster {name} has cause and remedy"
+            );
+        }
+        let expired = "If a certificate has expired: docs/operating.md#certificates";
+        match cause {
+            Cause::Silence => {
+                let more = if self.is_unhealthy {
+                    format!("; see condition ControlPlaneHealthy of Cluster {name}")
+                } else {
+                    String::new()
+                };
+                format!(
+                    "the API of Cluster {name} does not answer{why}. Check route and firewall between the manager and {at}, and that kube-apiserver runs{more}. {expired}"
+                )
+            }
+            Cause::Tls => format!(
+                "what answers at {at} is not trusted as the API of Cluster {name}{why}. {expired}. Otherwise another server has that address, or Secret {secret} has the CA of another cluster: correct it"
+            ),
+            Cause::Unauthorized => format!(
+                "the API of Cluster {name} does not know the manager's user (401){why}. Its token was revoked, or its client certificate has expired: put a valid kubeconfig into Secret {secret}. {expired}"
+            ),
+            Cause::Forbidden => format!(
+                "the API of Cluster {name} refuses the manager (403){why}. Within the first seconds of an API server that passes. Otherwise the user of the kubeconfig in Secret {secret}, which the message names, lacks a permission: allow it get, list, watch, patch and delete of nodes, or put an administrator's kubeconfig there"
+            ),
+            Cause::Overloaded => format!(
+                "the API of Cluster {name} is overloaded (429){why}. It is asked again within 5 s. If that lasts, find who asks so much: {}",
+                in_it("get --raw /debug/api_priority_and_fairness/dump_priority_levels")
+            ),
+            Cause::NotReady => format!(
+                "the API of Cluster {name} answers, and cannot serve yet{why}. If that lasts, see what it waits for: {}",
+                in_it("get --raw '/readyz?verbose'")
+            ),
+            Cause::Limit => format!(
+                "the API of Cluster {name} sends more than the manager reads{why}. See that {at} is that API, and what fills it"
+            ),
+            Cause::Answered => format!(
+                "the API of Cluster {name} answers with an error{why}. See the log of kube-apiserver on its control planes, and that {at} is that API"
+            ),
+        }
+    }
 }
 
 /// A Node that the host's last Machine left behind, for example when that Machine was lost with the management
@@ -127,7 +192,51 @@ pub(super) fn namesake(
 
 fn why(state: &Connectivity) -> String {
     match state {
-        Connectivity::Disconnected { why, since } => format!(" since {since:.0}: {why}"),
+        Connectivity::Disconnected { why, since, .. } => format!(" since {since:.0}: {why}"),
         _ => " yet".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_cause_has_its_remedy_and_only_silence_is_sent_to_the_firewall() {
+        let told = |is_etcd| Told {
+            namespace: "default",
+            name: "a",
+            at: "https://192.0.2.1:6443",
+            why: " since then: said",
+            is_unhealthy: false,
+            is_etcd,
+        };
+        let table = [
+            (Cause::Silence, "firewall"),
+            (Cause::Tls, "CA of another cluster"),
+            (
+                Cause::Unauthorized,
+                "valid kubeconfig into Secret a-kubeconfig",
+            ),
+            (
+                Cause::Forbidden,
+                "allow it get, list, watch, patch and delete of nodes",
+            ),
+            (Cause::Overloaded, "dump_priority_levels"),
+            (Cause::NotReady, "/readyz?verbose"),
+            (Cause::Limit, "what fills it"),
+            (Cause::Answered, "log of kube-apiserver"),
+        ];
+        for (cause, remedy) in table {
+            let said = told(false).sentence(cause);
+            assert!(
+                said.contains(remedy) && said.contains("since then: said"),
+                "{said}"
+            );
+            assert_eq!(said.contains("firewall"), cause == Cause::Silence, "{said}");
+            let with_etcd = told(true).sentence(cause);
+            let is_etcd = matches!(cause, Cause::Silence | Cause::NotReady | Cause::Answered);
+            assert_eq!(with_etcd.contains("EtcdHealthy"), is_etcd, "{with_etcd}");
+        }
     }
 }
