@@ -46,8 +46,12 @@ pub const HOOK_PRE_DRAIN: &str = "pre-drain.delete.hook.machine.cluster.k8s.io";
 pub const HOOK_PRE_TERMINATE: &str = "pre-terminate.delete.hook.machine.cluster.k8s.io";
 /// Label on a pod of a workload cluster: what a drain does with it.
 pub const LABEL_DRAIN: &str = "tatara.dev/drain";
-/// Value of [`LABEL_DRAIN`]: leave the pod alone.
+/// The same label of Cluster API, which charts and operators set.
+pub const LABEL_DRAIN_UPSTREAM: &str = "cluster.x-k8s.io/drain";
+/// Value of both: leave the pod alone.
 pub const DRAIN_SKIP: &str = "skip";
+/// Value of [`LABEL_DRAIN_UPSTREAM`]: do not evict the pod, and wait until it has completed.
+pub const DRAIN_WAIT_COMPLETED: &str = "wait-completed";
 /// Annotation on a Machine or a Host: each new value retries at once what failed, without its back-off.
 pub const ANNOTATION_RETRY: &str = "tatara.dev/retry";
 /// Annotation on the template of a MachineDeployment: another value replaces its Machines, as a change of the template does.

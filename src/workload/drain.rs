@@ -47,6 +47,7 @@ pub async fn drain(
     let plan = plan(&pods, unreachable, now);
     let grace = unreachable.then_some(UNREACHABLE_GRACE_SECONDS);
     let mut progress = DrainProgress {
+        completing: plan.completing,
         skipped: plan.skipped,
         version,
         ..DrainProgress::default()

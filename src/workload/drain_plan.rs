@@ -6,7 +6,7 @@ use std::fmt;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
-use crate::api::names::{DRAIN_SKIP, LABEL_DRAIN};
+use crate::api::names::{DRAIN_SKIP, DRAIN_WAIT_COMPLETED, LABEL_DRAIN, LABEL_DRAIN_UPSTREAM};
 
 /// Annotation of the mirror of a static pod, which the kubelet controls, not the API.
 const MIRROR_POD: &str = "kubernetes.io/config.mirror";
@@ -63,6 +63,8 @@ pub struct DrainPlan {
     pub evict: Vec<Candidate>,
     /// Pods that are terminating, with the time at which they are killed.
     pub terminating: Vec<(PodRef, Timestamp)>,
+    /// Pods that are waited for until they complete.
+    pub completing: Vec<PodRef>,
     /// Pods that are not evicted.
     pub skipped: Vec<(PodRef, Skip)>,
 }
@@ -86,6 +88,8 @@ pub fn plan(pods: &[Pod], unreachable: bool, now: Timestamp) -> DrainPlan {
             } else {
                 plan.terminating.push((reference, killed_at));
             }
+        } else if completes(pod) {
+            plan.completing.push(reference);
         } else {
             let labels = pod.metadata.labels.clone().unwrap_or_default();
             plan.evict.push(Candidate {
@@ -99,6 +103,7 @@ pub fn plan(pods: &[Pod], unreachable: bool, now: Timestamp) -> DrainPlan {
 
 fn skip(pod: &Pod) -> Option<Skip> {
     let annotations = pod.metadata.annotations.as_ref();
+    let upstream = label(pod, LABEL_DRAIN_UPSTREAM);
     let phase = pod
         .status
         .as_ref()
@@ -109,7 +114,9 @@ fn skip(pod: &Pod) -> Option<Skip> {
         Some(Skip::DaemonSet)
     } else if matches!(phase, Some("Succeeded" | "Failed")) {
         Some(Skip::Finished)
-    } else if label(pod, LABEL_DRAIN) == Some(DRAIN_SKIP) {
+    } else if label(pod, LABEL_DRAIN) == Some(DRAIN_SKIP)
+        || upstream.is_some_and(|value| value.eq_ignore_ascii_case(DRAIN_SKIP))
+    {
         Some(Skip::Label)
     } else {
         None
@@ -120,6 +127,15 @@ fn is_of_daemon_set(pod: &Pod) -> bool {
     let owners = pod.metadata.owner_references.iter().flatten();
     let mut controllers = owners.filter(|owner| owner.controller == Some(true));
     controllers.any(|owner| owner.kind == "DaemonSet" && owner.api_version.starts_with("apps/"))
+}
+
+/// Whether it is to be waited for until it completes; Cluster API takes `WaitCompleted` for it too.
+fn completes(pod: &Pod) -> bool {
+    let is_it = |value: &str| {
+        let plain = |text: &str| text.replacen('-', "", 1);
+        plain(value).eq_ignore_ascii_case(&plain(DRAIN_WAIT_COMPLETED))
+    };
+    label(pod, LABEL_DRAIN_UPSTREAM).is_some_and(is_it)
 }
 
 fn label<'a>(pod: &'a Pod, key: &str) -> Option<&'a str> {

@@ -20,9 +20,10 @@ fn fate(change: Value, unreachable: bool) -> String {
     let plan = plan(&pods, unreachable, now());
     match (
         plan.evict.len(),
-        plan.terminating.len(),
+        plan.terminating.len() + plan.completing.len(),
         plan.skipped.as_slice(),
     ) {
+        (0, 1, []) if !plan.completing.is_empty() => "complete".into(),
         (1, 0, []) => "evict".into(),
         (0, 1, []) => "wait".into(),
         (0, 0, [(_, skip)]) => format!("{skip:?}"),
@@ -71,6 +72,26 @@ fn each_pod_has_the_fate_that_the_rules_give_it() {
         ),
         (
             json!({"metadata": {"labels": {"tatara.dev/drain": "other"}}}),
+            "evict",
+        ),
+        (
+            json!({"metadata": {"labels": {"cluster.x-k8s.io/drain": "skip"}}}),
+            "Label",
+        ),
+        (
+            json!({"metadata": {"labels": {"cluster.x-k8s.io/drain": "wait-completed"}}}),
+            "complete",
+        ),
+        (
+            json!({"metadata": {"labels": {"cluster.x-k8s.io/drain": "wait-completed"}}, "status": {"phase": "Succeeded"}}),
+            "Finished",
+        ),
+        (
+            json!({"metadata": {"labels": {"cluster.x-k8s.io/drain": "WaitCompleted"}}}),
+            "complete",
+        ),
+        (
+            json!({"metadata": {"labels": {"cluster.x-k8s.io/drain": "other"}}}),
             "evict",
         ),
     ];
@@ -170,4 +191,18 @@ fn the_sentence_names_who_must_do_something_first_and_counts_the_rest() {
         "{sentence}"
     );
     assert!(!progress.is_done());
+}
+
+#[test]
+fn budgets_and_pods_that_complete_hold_no_release_that_ends_them_and_an_eviction_is_waited_for() {
+    let mut progress = DrainProgress {
+        blocked: vec![held("web-1", &[("web", 0)])],
+        completing: vec![pod("job")],
+        ..DrainProgress::default()
+    };
+    let said = progress.ended_by_release("n").expect("nothing else holds");
+    assert!(said.contains("default/web-1, default/job"), "{said}");
+    assert!(progress.to_string().contains("default/job completes"));
+    progress.evicted = vec![pod("e")];
+    assert_eq!(progress.ended_by_release("n"), None);
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::drain_plan::{PodRef, Skip};
+use crate::api::names::LABEL_DRAIN_UPSTREAM;
 
 /// At most this many pods are named in a sentence; the others are counted.
 const NAMED: usize = 5;
@@ -16,6 +17,8 @@ pub struct DrainProgress {
     pub waiting: Vec<(PodRef, String)>,
     /// Pods that may not be evicted yet.
     pub blocked: Vec<BlockedPod>,
+    /// Pods that are waited for until they complete.
+    pub completing: Vec<PodRef>,
     /// Pods that a drain does not evict.
     pub skipped: Vec<(PodRef, Skip)>,
     /// The resourceVersion of the list of pods of this pass.
@@ -65,7 +68,26 @@ impl DrainProgress {
 
     /// Number of pods that remain to be evicted.
     pub fn left(&self) -> usize {
-        self.evicted.len() + self.waiting.len() + self.blocked.len()
+        self.evicted.len() + self.waiting.len() + self.blocked.len() + self.completing.len()
+    }
+
+    /// What is said where the release of a machine that does not answer ends the pods that hold its drain: a budget counts
+    /// such pods as unhealthy already, and holding the power on would heal none. `None` while an eviction is under way.
+    pub fn ended_by_release(&self, node: &str) -> Option<String> {
+        if !self.evicted.is_empty() || !self.waiting.is_empty() {
+            return None;
+        }
+        let blocked = self.blocked.iter().map(|blocked| &blocked.pod);
+        let pods = blocked.chain(&self.completing);
+        let names: Vec<_> = pods.take(NAMED).map(ToString::to_string).collect();
+        let more = match self.left().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Some(format!(
+            "neither Node {node} nor its machine answers, so no budget holds the release, which ends what runs there; these pods are deleted with the Node once that is proven: {}{more}",
+            names.join(", ")
+        ))
     }
 }
 
@@ -83,7 +105,11 @@ impl fmt::Display for DrainProgress {
             .evicted
             .iter()
             .map(|pod| format!("{pod} was evicted and is terminating"));
-        let named: Vec<_> = blocked.chain(waiting).chain(evicted).take(NAMED).collect();
+        let completing = self.completing.iter().map(|pod| {
+            format!("waiting until {pod} completes, as its label {LABEL_DRAIN_UPSTREAM} says")
+        });
+        let named = blocked.chain(waiting).chain(completing).chain(evicted);
+        let named: Vec<_> = named.take(NAMED).collect();
         f.write_str(&named.join("; "))?;
         match self.left() - named.len() {
             0 => (),

@@ -8,8 +8,8 @@ use super::Machines;
 use super::perform::must_be_about;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::Key;
-use crate::core::machine::plan::{drain, running, unanswered, update};
-use crate::core::machine::{Observed, apart};
+use crate::core::machine::plan::{dead, drain, running, unanswered, update};
+use crate::core::machine::{Observed, Placement, apart};
 use crate::core::node_change::{NodeChange, Scheduling};
 use crate::core::proof::Over;
 use crate::core::words;
@@ -92,6 +92,15 @@ pub async fn drain(
                 message,
             )),
         })
+    } else if let Some(message) = progress
+        .ended_by_release(node)
+        .filter(|_| is_ended_by_release(controller, observed, &workload, node))
+    {
+        Ok(ActionOutcome::Noted(Finding::no(
+            ConditionType::Draining,
+            Reason::PodsUnconfirmed,
+            message,
+        )))
     } else {
         let (waker, machine) = (
             controller.base.wakers.machines.clone(),
@@ -119,6 +128,23 @@ pub async fn drain(
             message,
         )))
     }
+}
+
+/// Whether the release of a machine that does not answer ends what runs there: nothing of its drain is then waited for.
+fn is_ended_by_release(
+    controller: &Machines,
+    observed: &Observed,
+    workload: &workload::WorkloadCluster,
+    node: &str,
+) -> bool {
+    let Placement::Held(held) = &observed.placement else {
+        return false;
+    };
+    let hosts = &controller.base.stores().hosts;
+    let host = hosts.get(&observed.marker.namespace, &held.name);
+    let has_bmc = host.is_some_and(|host| host.spec.bmc.is_some());
+    let view = workload.node(node);
+    view.is_some_and(|view| dead::is_ended_by_release(observed, &view, has_bmc))
 }
 
 /// Cordons the Node; for an update, if none is drained that excludes it, read live. A finding says which one is.
@@ -191,7 +217,8 @@ pub async fn await_volumes(
         .map_err(|error| {
             ReconcileError::other(format!("read the volumes of Node {node}"), Chain(&error))
         })?;
-    if attached.is_empty() {
+    // those of a Node that is deleted are detached
+    if attached.is_empty() || is_ended_by_release(controller, observed, &workload, node) {
         return Ok(ActionOutcome::Yes);
     }
     let attached = attached.join(", ");

@@ -363,17 +363,9 @@ pub(super) fn waiting_for_api(observed: &Observed, what: &str) -> Plan {
 }
 
 /// The command with which the user skips the drain and the wait for volumes.
-fn without_draining(observed: &Observed) -> String {
+pub(super) fn without_draining(observed: &Observed) -> String {
     let Marker {
         namespace, machine, ..
     } = &observed.marker;
     format!("kubectl -n {namespace} annotate machine {machine} {ANNOTATION_EXCLUDE_DRAIN}=")
-}
-
-/// The remedy for a drain, or a wait for volumes, on a Node whose kubelet does not answer and so ends no pods.
-pub fn unanswered(observed: &Observed, node: &str) -> String {
-    format!(
-        ". Node {node} does not answer, so this may never end. To release the host without evicting or detaching (the Node is still deleted only on proof): {}",
-        without_draining(observed)
-    )
 }

@@ -241,7 +241,7 @@ fn whoever_does_not_wait_for_a_drain_gets_the_command_and_what_is_left_to_do() {
     let without =
         "kubectl -n default annotate machine w-0 machine.cluster.k8s.io/exclude-node-draining=";
     let parts = [
-        "does not answer, so this may never end",
+        "does not answer, and nothing proves that its pods have ended, so this may never end",
         "only on proof",
         without,
     ];
