@@ -96,7 +96,7 @@ reasons! {
         ClusterLabelMissing, ClusterMissing, ClusterInvalid, MachineClassMissing, InvalidConfiguration,
         UnsupportedVersion, NoMatchingHost, NoHostAvailable, NoMatchingHypervisor, NoHypervisorAvailable,
         HypervisorMissing, GivenUpFull, GatewayOutdated, ImageFailed, ImageChecksumDiffers, InvalidSpec, SpecDiffers,
-        NameTaken, ImageDiffers, StorageInactive, StorageFull, VirtualMachineUnknown, VirtualMachineGone, KeysMissing, HostLost, ClaimMoved, PlaceInDoubt, HypervisorMoved, ProviderIDNotOwn,
+        NameTaken, ImageDiffers, StorageInactive, StorageFull, VirtualMachineUnknown, VirtualMachineGone, KeysMissing, HostLost, ClaimMoved, PlaceInDoubt, HypervisorMoved, ProviderIDNotOwn, ProviderIDContested,
         PrepareFailed, KubeadmInitFailed, KubeadmJoinFailed, PostKubeadmCommandsFailed, AddressFailed, UpdateFailed, KubeadmAddonsFailed, TurnInDoubt,
         ControlPlaneInDoubt, ControlPlaneJoinUnsupported, EndpointMissing, NodeNameTaken, NodeGone, NodeUnknown,
         ApiUnreachable, SettingsDiffer, KubeletVersionDiffers, WaitsForDeletion, OtherMachine, SimulatedFailure,
@@ -217,6 +217,7 @@ impl Reason {
                 | Self::InvalidConfiguration
                 | Self::UnsupportedVersion
                 | Self::ProviderIDNotOwn
+                | Self::ProviderIDContested
                 | Self::GatewayOutdated
                 | Self::InvalidSpec
                 | Self::SpecDiffers

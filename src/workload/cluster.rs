@@ -137,8 +137,8 @@ impl WorkloadCluster {
         read(&self.state.nodes).by_name(name)
     }
 
-    /// The Node with this `spec.providerID`, from the snapshot.
-    pub fn node_by_provider_id(&self, id: &str) -> Option<Arc<NodeView>> {
+    /// The Nodes with this `spec.providerID`, from the snapshot.
+    pub fn nodes_by_provider_id(&self, id: &str) -> Vec<Arc<NodeView>> {
         read(&self.state.nodes).by_provider_id(id)
     }
 

@@ -66,14 +66,11 @@ impl NodeIndex {
         self.by_name.get(name).cloned()
     }
 
-    /// The Node with this provider ID. A machine that registered again under another name leaves
-    /// its old Node behind: the Ready one counts, otherwise the newest.
-    pub(super) fn by_provider_id(&self, id: &str) -> Option<Arc<NodeView>> {
-        let names = self.by_provider_id.get(id)?;
-        let nodes = names.iter().filter_map(|name| self.by_name.get(name));
-        nodes
-            .max_by_key(|view| (view.ready == Some(true), view.created))
-            .cloned()
+    /// The Nodes with this provider ID, by name. Each kubelet says by itself which one it has.
+    pub(super) fn by_provider_id(&self, id: &str) -> Vec<Arc<NodeView>> {
+        let names = self.by_provider_id.get(id).into_iter().flatten();
+        let nodes = names.filter_map(|name| self.by_name.get(name));
+        nodes.cloned().collect()
     }
 
     pub(super) fn all(&self) -> Vec<Arc<NodeView>> {

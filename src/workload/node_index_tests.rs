@@ -9,8 +9,9 @@ fn node(name: &str, id: &str, ready: bool) -> NodeView {
     }
 }
 
-fn name_of(index: &NodeIndex, id: &str) -> Option<String> {
-    index.by_provider_id(id).map(|view| view.name.clone())
+fn names_of(index: &NodeIndex, id: &str) -> Vec<String> {
+    let found = index.by_provider_id(id);
+    found.iter().map(|view| view.name.clone()).collect()
 }
 
 #[test]
@@ -27,7 +28,7 @@ fn a_new_list_reports_what_changed_and_what_is_gone_and_nothing_else() {
     let mut names: Vec<_> = changed.iter().map(|view| view.name.as_str()).collect();
     names.sort_unstable();
     assert_eq!(names, ["b", "c"]);
-    assert_eq!(name_of(&index, "3"), None);
+    assert!(names_of(&index, "3").is_empty());
     assert_eq!(index.all().len(), 2);
 }
 
@@ -40,10 +41,10 @@ fn a_provider_id_that_arrives_later_or_changes_is_found_under_its_new_value_only
     };
     assert!(index.apply(&Arc::new(without)));
     assert!(index.apply(&Arc::new(node("a", "1", false))));
-    assert_eq!(name_of(&index, "1").as_deref(), Some("a"));
+    assert_eq!(names_of(&index, "1"), ["a"]);
     assert!(index.apply(&Arc::new(node("a", "2", false))));
-    assert_eq!(name_of(&index, "1"), None);
-    assert_eq!(name_of(&index, "2").as_deref(), Some("a"));
+    assert!(names_of(&index, "1").is_empty());
+    assert_eq!(names_of(&index, "2"), ["a"]);
     assert!(
         !index.apply(&Arc::new(node("a", "2", false))),
         "nothing changed"
@@ -51,12 +52,12 @@ fn a_provider_id_that_arrives_later_or_changes_is_found_under_its_new_value_only
 }
 
 #[test]
-fn a_machine_that_registered_under_a_second_name_is_its_ready_node() {
+fn all_nodes_that_have_a_provider_id_are_found() {
     let mut index = NodeIndex::default();
     index.replace(vec![node("a", "1", true), node("z", "1", false)]);
-    assert_eq!(name_of(&index, "1").as_deref(), Some("a"));
+    assert_eq!(names_of(&index, "1"), ["a", "z"]);
     index.remove("a");
-    assert_eq!(name_of(&index, "1").as_deref(), Some("z"));
+    assert_eq!(names_of(&index, "1"), ["z"]);
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn consumer_of(controller: &Hosts, machine: Option<&Machine>) -> Consumer {
         let mut workloads = workloads.into_iter();
         workloads.any(|workload| {
             ids.iter()
-                .any(|id| workload.node_by_provider_id(id).is_some())
+                .any(|id| !workload.nodes_by_provider_id(id).is_empty())
         })
     };
     Consumer::Exists {

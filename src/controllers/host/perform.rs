@@ -164,9 +164,9 @@ async fn delete_left_node(controller: &Hosts, owner: &Marker) -> Result<(), Reco
     let Some(workload) = cluster.and_then(|cluster| controller.workloads.get(&cluster)) else {
         return Ok(());
     };
-    let Some(node) =
-        workload.node_by_provider_id(&provider_id(PlaceKind::Host.provider(), &owner.uid))
-    else {
+    let id = provider_id(PlaceKind::Host.provider(), &owner.uid);
+    // of several, nothing says which one this host registered
+    let [node] = &*workload.nodes_by_provider_id(&id) else {
         return Ok(());
     };
     let deleted = workload::nodes::delete(workload.client(), &node.name, &node.uid).await;

@@ -7,6 +7,7 @@ pub mod kind;
 mod member;
 pub mod neighbours;
 mod observed;
+pub mod own_node;
 pub mod plan;
 pub mod status;
 pub mod units;

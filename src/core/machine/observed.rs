@@ -60,6 +60,8 @@ pub struct Observed {
     pub chosen: Option<HostChoice>,
     /// Its Node.
     pub node: Lookup<Option<Arc<NodeView>>>,
+    /// Nodes that have its provider ID and are not taken for its own: nothing is done for them.
+    pub contested: Vec<Arc<NodeView>>,
     /// The unit that runs on its host, if one is followed.
     pub follow: Option<Follow>,
     /// Its address for other nodes, if it has a place.

@@ -207,6 +207,7 @@ pub fn observed(machine: Machine) -> Observed {
         })),
         virtual_machine: None,
         namesake: None,
+        contested: Vec::new(),
         claiming: None,
         claims: Vec::new(),
         chosen: None,

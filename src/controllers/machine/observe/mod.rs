@@ -23,6 +23,7 @@ use crate::controllers::whose::ProviderObject;
 use crate::controllers::workloads::Workloads;
 use crate::core::Key;
 use crate::core::control_plane::turn::{Both, Holder};
+use crate::core::machine::own_node;
 use crate::core::machine::{
     Contact, Lookup, Neighbours, Observed, ObservedCluster, Placement, Refusal, SpecProblem,
 };
@@ -110,9 +111,11 @@ pub async fn observe(
         spec,
         resolved,
         namesake: None,
-        node,
+        contested: Vec::new(),
+        node: Lookup::Known(None),
         follow,
     };
+    node.store(&mut observed);
     let place = controller.providers.observe(&observed).await;
     observed.placement = place.placement;
     observed.virtual_machine = place.virtual_machine;
@@ -121,8 +124,9 @@ pub async fn observe(
     if matches!(&observed.placement, Placement::Held(held) if matches!(held.contact, Contact::Seen(_)))
     {
         // a look takes time, in which what is waited for may have happened
-        observed.node = node::find(known, cluster.as_deref(), &observed.machine);
+        node::find(known, cluster.as_deref(), &observed.machine).store(&mut observed);
     }
+    own_node::check_name(&mut observed);
     etcd::note_address(controller, &mut observed);
     observed.namesake = node::namesake(controller, cluster.as_deref(), &observed);
     Ok(observed)
@@ -188,7 +192,7 @@ fn both(workloads: &Workloads, cluster: &Cluster) -> Both {
 fn has_node(workloads: &Workloads, cluster: &Cluster, uid: &str) -> Option<bool> {
     let ids = names::provider_ids(uid);
     let workload = workloads.get(cluster)?;
-    let is_there = |id: &String| workload.node_by_provider_id(id).is_some();
+    let is_there = |id: &String| !workload.nodes_by_provider_id(id).is_empty();
     workload.is_synced().then(|| ids.iter().any(is_there))
 }
 

@@ -12,6 +12,7 @@ use crate::api::names::{self, ANNOTATION_INITIALIZED};
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::workloads::Workloads;
 use crate::core::NodeView;
+use crate::core::machine::own_node::{self, OwnNode};
 use crate::core::machine::units::node_name;
 use crate::core::machine::{Lookup, Namesake, Observed, Placement};
 use crate::core::words;
@@ -20,15 +21,63 @@ use crate::store::Stores;
 use crate::workload::Connectivity;
 use crate::workload::error::Cause;
 
+/// What was found of the Node of a Machine.
+pub(super) struct Found {
+    node: Lookup<Option<Arc<NodeView>>>,
+    others: Vec<Arc<NodeView>>,
+}
+
+impl Found {
+    /// Stores it. Where only others have the provider ID, nobody knows whether the Machine has a Node.
+    pub(super) fn store(self, observed: &mut Observed) {
+        observed.node = self.node;
+        observed.contested = self.others;
+        if observed.node == Lookup::Known(None) && !observed.contested.is_empty() {
+            observed.node = Lookup::Unknown(own_node::contested(observed));
+        }
+    }
+}
+
+impl From<Lookup<Option<Arc<NodeView>>>> for Found {
+    fn from(node: Lookup<Option<Arc<NodeView>>>) -> Self {
+        Self {
+            node,
+            others: Vec::new(),
+        }
+    }
+}
+
 /// The Node of a Machine, or why it cannot be read.
 pub(super) fn find(
-    (stores, workloads): (&Stores, &Workloads),
+    known: (&Stores, &Workloads),
     cluster: Option<&Cluster>,
     machine: &Machine,
-) -> Lookup<Option<Arc<NodeView>>> {
+) -> Found {
     let Some(cluster) = cluster else {
-        return Lookup::Known(None);
+        return Lookup::Known(None).into();
     };
+    // not spec.providerID: a user may write it, and it may be another Machine's
+    let ids = names::provider_ids(&machine.uid().unwrap_or_default());
+    let workload = known.1.get(cluster);
+    let claimants = workload.iter().flat_map(|workload| {
+        let of_each = ids.iter().map(|id| workload.nodes_by_provider_id(id));
+        of_each.flatten().collect::<Vec<_>>()
+    });
+    let OwnNode { node, others } = own_node::choose(machine, claimants.collect());
+    let node = lookup(known, cluster, machine, node);
+    match node {
+        Lookup::Known(_) => Found { node, others },
+        _ => node.into(),
+    }
+}
+
+/// The Node that is chosen, if the API answers.
+fn lookup(
+    (stores, workloads): (&Stores, &Workloads),
+    cluster: &Cluster,
+    machine: &Machine,
+    chosen: Option<Arc<NodeView>>,
+) -> Lookup<Option<Arc<NodeView>>> {
     let status = machine.status.as_ref();
     let was_seen = status.is_some_and(|status| status.node_ref.is_some());
     let Some(workload) = workloads.get(cluster) else {
@@ -47,17 +96,13 @@ pub(super) fn find(
             (false, false) => Lookup::Known(None),
         };
     };
-    // not spec.providerID: a user may write it, and it may be another Machine's
-    let ids = names::provider_ids(&machine.uid().unwrap_or_default());
-    let found = ids.iter().find_map(|id| workload.node_by_provider_id(id));
-    match (found, workload.connectivity()) {
-        (Some(node), Connectivity::Connected { .. }) => Lookup::Known(Some(node)),
-        (None, Connectivity::Connected { .. }) => Lookup::Known(None),
-        (_, Connectivity::Connecting) if was_seen => Lookup::NotYet(format!(
+    match workload.connectivity() {
+        Connectivity::Connected { .. } => Lookup::Known(chosen),
+        Connectivity::Connecting if was_seen => Lookup::NotYet(format!(
             "the API of Cluster {} has not answered yet",
             cluster.name_any()
         )),
-        (_, state) => {
+        state => {
             let turn = turns(workloads, cluster).0;
             let upgrade = turn.filter(|turn| turn.action == TurnAction::Upgrade);
             Lookup::Unknown(match upgrade {

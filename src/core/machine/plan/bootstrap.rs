@@ -220,7 +220,8 @@ fn worker(
         );
     }
     if let Lookup::Unknown(why) | Lookup::NotYet(why) = &observed.node {
-        return wait(Reason::WaitingForControlPlane, why.clone());
+        let reason = running::unknown(observed, Reason::WaitingForControlPlane);
+        return wait(reason, why.clone());
     }
     let kubelet = observed
         .machine
@@ -372,7 +373,7 @@ fn waiting_for_node(observed: &Observed) -> Plan {
     let finding = match &observed.node {
         Lookup::Unknown(why) | Lookup::NotYet(why) => Finding::unknown(
             ConditionType::NodeHealthy,
-            Reason::ApiUnreachable,
+            running::unknown(observed, Reason::ApiUnreachable),
             why.clone(),
         ),
         Lookup::Known(_) if observed.had_node() => running::gone(observed),

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 
 use super::super::observed::{Lookup, Observed};
 use super::delete::{API_AGAIN, cluster_goes, deleted_at, deleting};
-use super::{Action, DRAIN_AGAIN, Plan, known_node};
+use super::{Action, DRAIN_AGAIN, Plan, known_node, running};
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 use crate::api::names::{ANNOTATION_EXCLUDE_DRAIN, ANNOTATION_HOST_IS_GONE};
 use crate::core::Next;
@@ -79,7 +79,9 @@ fn is_due(observed: &Observed) -> bool {
 pub(super) fn is_due_but_for_exclusion(observed: &Observed) -> bool {
     let may_have_node = match &observed.node {
         Lookup::Known(node) => node.is_some(),
-        Lookup::Unknown(_) | Lookup::NotYet(_) => observed.had_node(),
+        Lookup::Unknown(_) | Lookup::NotYet(_) => {
+            observed.had_node() || !observed.contested.is_empty()
+        }
     };
     may_have_node && !cluster_goes(observed)
 }
@@ -352,13 +354,14 @@ pub(super) fn waiting_for_api(observed: &Observed, what: &str) -> Plan {
     let marker = &observed.marker;
     let delete = format!("delete node {node}");
     let delete = words::in_workload(&marker.namespace, &marker.cluster, &delete);
+    let reason = running::unknown(observed, Reason::WaitingForApi);
     let message = format!(
         "{what}. To continue anyway, set spec.deletion.nodeDrainTimeoutSeconds, or at once: {} (pods then end without eviction, volumes are not waited for, and Node {node} stays until you delete it: {delete})",
         without_draining(observed)
     );
     Plan {
         next: Next::After(API_AGAIN),
-        ..Plan::waiting(deleting(Reason::WaitingForApi, message))
+        ..Plan::waiting(deleting(reason, message))
     }
 }
 

@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::Taint;
 
 use super::super::cluster::ObservedCluster;
 use super::super::observed::{Lookup, Observed, Placement};
+use super::super::own_node;
 use super::{Action, LOOK_AGAIN, Plan, update};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
@@ -41,7 +42,8 @@ pub fn plan(observed: &Observed, node: &NodeView) -> Plan {
         Reason::Bootstrapped,
         "",
     ));
-    plan.findings.push(with_host(observed, health(node)));
+    plan.findings
+        .push(with_others(observed, with_host(observed, health(node))));
     plan.findings.push(up_to_date(observed, node));
     plan
 }
@@ -74,7 +76,7 @@ pub fn beside(observed: &Observed, problem: Finding) -> Plan {
         Lookup::Known(Some(node)) if runs => plan(observed, node),
         Lookup::Unknown(why) if runs && observed.had_node() => Plan::waiting(Finding::unknown(
             ConditionType::NodeHealthy,
-            Reason::NodeUnknown,
+            unknown(observed, Reason::NodeUnknown),
             why.clone(),
         )),
         Lookup::NotYet(_) => {
@@ -177,6 +179,30 @@ fn with_host(observed: &Observed, mut finding: Finding) -> Finding {
         }
     }
     finding
+}
+
+/// Of a Node beside which others have the provider ID, also that: the Machine stays what its own Node is.
+fn with_others(observed: &Observed, mut finding: Finding) -> Finding {
+    if observed.contested.is_empty() {
+        return finding;
+    }
+    if finding.status == Status::True {
+        finding.reason = Reason::ProviderIDContested;
+        finding.message = own_node::contested(observed);
+    } else {
+        let own = finding.message.trim_end_matches('.');
+        finding.message = format!("{own}. {}", own_node::contested(observed));
+    }
+    finding
+}
+
+/// The reason of what waits for a Node that is unknown.
+pub(super) fn unknown(observed: &Observed, otherwise: Reason) -> Reason {
+    if observed.contested.is_empty() {
+        otherwise
+    } else {
+        Reason::ProviderIDContested
+    }
 }
 
 /// Its Node existed, and does not exist any more.

@@ -107,11 +107,12 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
     plan.findings.push(ready);
 }
 
-/// Why the update of a Machine does not proceed whose Node is Ready: what people see first is its Ready.
+/// Why the update of a Machine does not proceed whose Node is Ready, or who else has its provider ID: what people see first
+/// is its Ready.
 fn trouble(plan: &Plan) -> Option<(Reason, &str)> {
     let mut all = plan.findings.iter();
     let found = all.find(|finding| {
-        finding.condition == ConditionType::Updating
+        [ConditionType::Updating, ConditionType::NodeHealthy].contains(&finding.condition)
             && finding.reason.severity() == Severity::Warning
     })?;
     let line = found.message.lines().next().unwrap_or_default();

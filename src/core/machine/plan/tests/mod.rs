@@ -4,6 +4,7 @@ mod adversity;
 mod bootstrapping;
 mod claims;
 mod commands;
+mod contested;
 mod election;
 mod faults;
 mod hypervisors;
@@ -143,6 +144,7 @@ fn observed(control_plane: bool) -> Observed {
         claims: Vec::new(),
         chosen: None,
         namesake: None,
+        contested: Vec::new(),
         node: Lookup::Known(None),
         follow: None,
         own_address: None,
