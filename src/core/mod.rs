@@ -35,7 +35,7 @@ pub mod wire;
 pub mod words;
 
 pub use key::Key;
-pub use next::{Next, TRANSIENT};
+pub use next::{Next, TRANSIENT, new_for};
 pub use node_view::NodeView;
 pub use plan::{Plan, Reports};
 pub use tried::AttemptRecord;

@@ -2,10 +2,20 @@
 
 use std::time::Duration;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 /// A state that lasts for less is not written to a status, unless somebody acts on it.
 pub const TRANSIENT: Duration = Duration::from_secs(2);
+
+/// For how long what a new object lacks is taken to be on its way: people apply what belongs together in any order.
+const NEW: SignedDuration = SignedDuration::from_secs(60);
+
+/// For how long yet an object is new; `None` if it is not.
+pub fn new_for(metadata: &ObjectMeta, now: Timestamp) -> Option<Duration> {
+    let until = metadata.creation_timestamp.as_ref()?.0 + NEW;
+    (until > now).then(|| until.duration_since(now).unsigned_abs())
+}
 
 /// When a plan wants to be made again, beside on every change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]

@@ -19,8 +19,8 @@ use crate::controllers::machine::{self, cluster_endpoint, turn as live_turn};
 use crate::controllers::whose::ProviderObject;
 use crate::core::cluster::{Certificates, MachineFact, Observed};
 use crate::core::control_plane::turn::{self, Both};
-use crate::core::kubeadm;
 use crate::core::trouble::{self, Trouble};
+use crate::core::{self, kubeadm};
 use crate::engine::ReconcileError;
 use crate::store::{IndexKeys, Key, Kind, Stores};
 use crate::workload::health::Place;
@@ -100,6 +100,7 @@ pub async fn observe(
         kubeconfig_problem: known.kubeconfig.problem,
         machines: facts,
         well,
+        new_for: core::new_for(&cluster.metadata, now),
         profile: controller.workloads.known.get(&uid).profile_findings,
         certificates,
         initialized_by,

@@ -1,6 +1,7 @@
 //! What a pass over a Cluster knows, as plain data.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::api::cluster::Turn;
 use crate::api::conditions::Finding;
@@ -85,6 +86,8 @@ pub struct Observed {
     pub machines: Vec<MachineFact>,
     /// The number of further workers that are Ready and not being deleted.
     pub well: usize,
+    /// For how long yet it is new, so that what it lacks is taken to be on its way.
+    pub new_for: Option<Duration>,
     /// What the first of its MachineDeployments says whose template cannot be used.
     pub pool: Option<String>,
     /// MachineSets and MachineDeployments that are not being deleted yet.

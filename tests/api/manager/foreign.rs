@@ -55,11 +55,7 @@ async fn fence(world: &World, name: &str) {
     world.plain_cluster(&cluster, &json!([]));
     let reason = ".status.conditions[?(@.type==\"ControlPlaneInitialized\")].reason";
     world
-        .until_says(
-            &format!("cluster/{cluster}"),
-            "NoControlPlaneMachine",
-            reason,
-        )
+        .until_says(&format!("cluster/{cluster}"), "WaitingForMachine", reason)
         .await;
 }
 

@@ -60,7 +60,7 @@ async fn a_kubeconfig_that_comes_or_changes_is_used_at_once() {
     let world = World::new("given").await;
     world.plain_cluster("ext", &json!([]));
     world
-        .until_says("cluster/ext", "NoControlPlaneMachine", INITIALIZED)
+        .until_says("cluster/ext", "WaitingForMachine", INITIALIZED)
         .await;
     // it comes after the Cluster, and nobody knows its user
     let old = stranger(&world);

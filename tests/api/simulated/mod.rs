@@ -5,6 +5,7 @@ mod adopted;
 mod hanging;
 mod in_place;
 mod leaving;
+mod order;
 mod refused;
 mod roll;
 mod rollout;

@@ -48,14 +48,17 @@ impl Site {
         };
         site.install();
         site.start_manager();
-        let kubeconfig = site.other.dir().join("admin.kubeconfig");
-        let from = format!("--from-file=value={}", kubeconfig.display());
-        site.kubectl(
-            &["create", "secret", "generic", "simulated-kubeconfig", &from],
-            "",
-        );
+        site.give_kubeconfig("simulated");
         site.cluster(&json!({}));
         site
+    }
+
+    /// The kubeconfig of the second plane, as that of a Cluster of this name.
+    pub fn give_kubeconfig(&self, cluster: &str) {
+        let kubeconfig = self.other.dir().join("admin.kubeconfig");
+        let from = format!("--from-file=value={}", kubeconfig.display());
+        let secret = format!("{cluster}-kubeconfig");
+        self.kubectl(&["create", "secret", "generic", &secret, &from], "");
     }
 
     /// The Cluster, with this provider spec.

@@ -205,6 +205,8 @@ fn live(observed: &Observed, plan: &mut Plan) {
     plan.findings
         .push(with_note(observed, initialized(observed)));
     if !is_live(observed) {
+        // then it says what it lacks
+        plan.next = observed.new_for.map_or(Next::OnChange, Next::After);
         return;
     }
     let is_replaced = matches!(observed.certificates, Certificates::Replaced(_));
@@ -315,6 +317,11 @@ fn initialized(observed: &Observed) -> Finding {
                 ),
             )
         }
+        None if observed.new_for.is_some() => Finding::no(
+            NAME,
+            Reason::WaitingForMachine,
+            "waiting for a Machine with the label cluster.k8s.io/cluster-name that sets spec.versions.controlPlane",
+        ),
         None => Finding::no(
             NAME,
             Reason::NoControlPlaneMachine,

@@ -200,8 +200,17 @@ fn refusal(matching: &[&Arc<Host>], requirements: &HostRequirements) -> Refusal 
                 .unwrap_or_default()
         ),
     };
+    // Hosts that are free, and only have not been asked yet
+    let is_checked_soon = counts.contains_key(&Obstacle::NotSeen)
+        && counts
+            .keys()
+            .all(|other| matches!(other, Obstacle::Claimed | Obstacle::NotSeen));
     Refusal {
-        reason: Reason::NoHostAvailable,
+        reason: if is_checked_soon {
+            Reason::WaitingForHost
+        } else {
+            Reason::NoHostAvailable
+        },
         message: format!("{hosts} the selector: {}{others}{remedy}", parts.join(", ")),
     }
 }

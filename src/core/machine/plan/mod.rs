@@ -42,7 +42,7 @@ use super::observed::{Contact, Infrastructure, Lookup, Observed, Placement};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_PAUSED, MANAGER_ACCOUNT, provider_ids};
 use crate::core::kubeadm::version;
-use crate::core::{Next, NodeView};
+use crate::core::{Next, NodeView, new_for};
 
 pub use summary::{Phase, terminal};
 
@@ -73,9 +73,27 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     if !plan.hands_off {
         drain::suspended(observed, &mut plan);
         plan.findings.extend(components(observed));
+        await_what_comes(observed, &mut plan, now);
         summary::summarise(observed, &mut plan);
     }
     plan
+}
+
+/// What a new Machine needs and does not exist may be applied after it.
+fn await_what_comes(observed: &Observed, plan: &mut Plan, now: Timestamp) {
+    let Some(left) = new_for(&observed.machine.metadata, now) else {
+        return;
+    };
+    for finding in &mut plan.findings {
+        let lacks = matches!(
+            finding.reason,
+            Reason::ClusterMissing | Reason::MachineClassMissing | Reason::NoMatchingHost
+        );
+        if lacks && finding.condition == ConditionType::InfrastructureReady {
+            finding.reason = Reason::Starting;
+            plan.next = plan.next.sooner(Next::After(left));
+        }
+    }
 }
 
 /// How the components of its control plane are, of one that holds a machine.

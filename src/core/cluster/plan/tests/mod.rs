@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::super::observed::{Health, MachineFact, Moves};
 use super::*;
 use crate::api::cluster::{Turn, TurnAction};
+use crate::api::conditions::Severity;
 use crate::api::names::FINALIZER_PROFILE;
 use crate::api::{Cluster, ClusterProviderSpec};
 use crate::core::control_plane::health::Judgement;
@@ -39,6 +40,7 @@ fn observed(metadata: &Value) -> Observed {
         spec: Ok(ClusterProviderSpec::default()),
         machines: Vec::new(),
         well: 0,
+        new_for: None,
         pool: None,
         sets_left: 0,
         unlabelled: Vec::new(),
@@ -146,6 +148,17 @@ fn a_cluster_says_what_it_waits_for() {
             &["spec.versions.controlPlane", "create one"],
         ),
     );
+    let mut applied = observed(&json!({}));
+    applied.new_for = Some(Duration::from_secs(40));
+    let says = (
+        condition,
+        "WaitingForMachine",
+        &["waiting for a Machine"][..],
+    );
+    expect("its Machines are on their way", &applied, &[], says);
+    assert_eq!(plan(&applied).next, Next::After(Duration::from_secs(40)));
+    let asks = |f: &Finding| f.reason.severity() == Severity::Warning;
+    assert!(!plan(&applied).findings.iter().any(asks));
     let mut preparing = observed(&json!({}));
     preparing.machines = vec![machine(true, false)];
     expect(

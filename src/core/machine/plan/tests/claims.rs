@@ -9,6 +9,7 @@ use proptest::sample::select;
 
 use super::super::claim::{self, Chooser};
 use super::*;
+use crate::api::conditions::{Reason, Severity};
 use crate::api::{Host, SshMachineProviderSpec};
 
 fn choose(
@@ -164,7 +165,12 @@ fn a_host_is_taken_only_when_nothing_speaks_against_it() {
             None => assert_eq!(chosen.as_deref(), Ok("a"), "{case}"),
             Some(words) => {
                 let refusal = chosen.expect_err(case);
-                assert_eq!(refusal.reason, "NoHostAvailable", "{case}");
+                let reason = if words == "1 not checked yet" {
+                    "WaitingForHost"
+                } else {
+                    "NoHostAvailable"
+                };
+                assert_eq!(refusal.reason, reason, "{case}");
                 let message = refusal.message;
                 assert!(
                     message.starts_with("1 host matches the selector: "),
@@ -190,6 +196,32 @@ fn the_refusal_counts_what_stands_in_the_way() {
         refusal.message,
         "4 hosts match the selector: 3 claimed, 1 in maintenance: a; kubectl -n default get hosts shows why; free, repair or add one"
     );
+}
+
+#[test]
+fn a_host_that_is_checked_soon_is_waited_for_and_trouble_beside_it_is_told() {
+    let a = host("a");
+    let unseen = || changed(&a, &json!({ "status": null }));
+    let claimed = || changed(&a, &claim_of(OTHER, "b"));
+    let table = [
+        (vec![unseen()], Reason::WaitingForHost, Severity::Normal),
+        (
+            vec![unseen(), claimed()],
+            Reason::WaitingForHost,
+            Severity::Normal,
+        ),
+        (vec![claimed()], Reason::NoHostAvailable, Severity::Warning),
+        (
+            vec![unseen(), lacks(&a, "Clean")],
+            Reason::NoHostAvailable,
+            Severity::Warning,
+        ),
+    ];
+    for (hosts, reason, severity) in table {
+        let refusal = choose(&wants(json!({})), &hosts, "a", ME).expect_err("none is free");
+        assert_eq!(refusal.reason, reason, "{}", refusal.message);
+        assert_eq!(refusal.reason.severity(), severity);
+    }
 }
 
 #[test]

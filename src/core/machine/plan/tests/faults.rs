@@ -4,6 +4,29 @@ use super::*;
 use crate::api::conditions::Reason;
 
 #[test]
+fn what_a_new_machine_lacks_is_awaited_for_a_minute_and_then_missed() {
+    let created = json!({ "metadata": { "creationTimestamp": at(0).to_string() } });
+    let mut alone = edited(worker(), &created);
+    alone.cluster = None;
+    let mut homeless = edited(worker(), &created);
+    homeless.placement = Placement::None(Err(Refusal {
+        reason: Reason::NoMatchingHost,
+        message: "no Host is in the namespace; create one for each server".into(),
+    }));
+    for (observed, reason, word) in [
+        (alone, Reason::ClusterMissing, "create it"),
+        (homeless, Reason::NoMatchingHost, "create one"),
+    ] {
+        let young = plan(&observed, at(20));
+        let said = finding(&young, "Ready");
+        assert_eq!(said.reason, Reason::Starting);
+        assert!(said.message.contains(word), "{}", said.message);
+        assert_eq!(young.next, Next::After(Duration::from_secs(40)));
+        assert_eq!(finding(&plan(&observed, at(60)), "Ready").reason, reason);
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_machine_is_said_with_field_value_and_remedy() {
     let provider = |value: Value| {
         let mut observed = worker();
