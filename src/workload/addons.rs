@@ -46,6 +46,33 @@ impl fmt::Display for Problem {
     }
 }
 
+/// How many objects are named with one cause.
+const NAMED: usize = 3;
+
+/// All problems: each cause once, after the objects that have it.
+pub fn sentences(problems: &[Problem]) -> String {
+    let mut causes: Vec<(&str, Vec<&str>)> = Vec::new();
+    for problem in problems {
+        let same = causes
+            .iter_mut()
+            .find(|(cause, _)| *cause == problem.message);
+        match same {
+            Some((_, objects)) => objects.push(&problem.object),
+            None => causes.push((&problem.message, vec![&problem.object])),
+        }
+    }
+    let said = causes.into_iter().map(|(cause, mut objects)| {
+        let more = objects.len().saturating_sub(NAMED);
+        objects.truncate(NAMED);
+        let objects = objects.join(", ");
+        match more {
+            0 => format!("{objects}: {cause}"),
+            more => format!("{objects} and {more} more: {cause}"),
+        }
+    });
+    said.collect::<Vec<_>>().join("; ")
+}
+
 /// Applies documents (server-side apply) with field manager `tatara`, Namespaces and CustomResourceDefinitions
 /// first, and forces conflicts with other managers. Does not wait: a kind that is not
 /// served yet is `pending`. A refused object does not affect the others. Applying the same again changes nothing.
@@ -136,5 +163,24 @@ async fn served(
         }
         Err(error) if code(&error) == Some(404) => Ok(Vec::new()),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_that_several_objects_have_is_said_once() {
+        let problem = |object: &str, message: &str| Problem {
+            object: object.into(),
+            message: message.into(),
+        };
+        let (no, other) = ("user admin may not do that", "no such namespace");
+        let two = [problem("a", no), problem("b", other)];
+        assert_eq!(sentences(&two), format!("a: {no}; b: {other}"));
+        let six = ["a", "b", "c", "d", "e", "f"].map(|object| problem(object, no));
+        assert_eq!(sentences(&six), format!("a, b, c and 3 more: {no}"));
+        assert_eq!(sentences(&[]), "");
     }
 }

@@ -41,7 +41,7 @@ pub fn observe(
     match controller.workloads.known.get(&uid).addons {
         Some(last) => {
             let (due, next) = (last.is_due(read, now), last.again(read, now));
-            standing(last.state, due, next)
+            standing(last.told(), due, next)
         }
         None => standing(Addons::NotYet, true, Next::OnChange),
     }
@@ -82,7 +82,7 @@ pub async fn apply(
     )
     .await?;
     let last = Attempt::new(before.as_ref(), came, read, now);
-    let is_news = before.is_none_or(|before| before.state != last.state);
+    let is_news = before.is_none_or(|before| before.told() != last.told());
     controller
         .workloads
         .known
@@ -110,7 +110,7 @@ async fn attempt(
             .iter()
             .map(|(name, text)| (name.as_str(), text.as_str())),
     );
-    if before.is_some_and(|last| last.digest == digest && last.state == Addons::Applied) {
+    if before.is_some_and(|last| last.is_of(&digest)) {
         return Ok((digest, Addons::Applied));
     }
     let mut documents = Vec::new();
@@ -122,16 +122,15 @@ async fn attempt(
     }
     let state = match addons::apply(workload, documents).await {
         Err(error) => Addons::Pending(error.sentence()),
-        Ok(outcome) if !outcome.failed.is_empty() => Addons::Failed(sentences(&outcome.failed)),
-        Ok(outcome) if !outcome.pending.is_empty() => Addons::Pending(sentences(&outcome.pending)),
+        Ok(outcome) if !outcome.failed.is_empty() => {
+            Addons::Refused(addons::sentences(&outcome.failed))
+        }
+        Ok(outcome) if !outcome.pending.is_empty() => {
+            Addons::Pending(addons::sentences(&outcome.pending))
+        }
         Ok(_) => Addons::Applied,
     };
     Ok((digest, state))
-}
-
-fn sentences(problems: &[addons::Problem]) -> String {
-    let sentences: Vec<_> = problems.iter().map(ToString::to_string).collect();
-    sentences.join("; ")
 }
 
 /// The YAML streams in order, each with its name for messages.

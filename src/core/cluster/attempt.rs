@@ -12,6 +12,10 @@ const PENDING: SignedDuration = SignedDuration::from_secs(60);
 /// Longest delay after a refusal: what refused may be the cluster itself, which has only just been made.
 const FAILED: SignedDuration = SignedDuration::from_secs(300);
 
+/// How often in a row a cluster refuses before it is told: an API server that has just started refuses what it accepts as soon
+/// as it has read its own roles.
+const TOLD_FROM: u32 = 3;
+
 /// The versions at which the sources of addons were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadAt {
@@ -25,9 +29,9 @@ pub struct ReadAt {
 #[derive(Clone, Debug)]
 pub struct Attempt {
     /// Digest of their sources.
-    pub digest: String,
+    digest: String,
     /// What came of it.
-    pub state: Addons,
+    state: Addons,
     read: ReadAt,
     at: Timestamp,
     /// How often in a row these sources could not be applied.
@@ -45,7 +49,9 @@ impl Attempt {
         let same = before.filter(|before| before.read == read);
         let failures = match state {
             Addons::Applied | Addons::NotYet => 0,
-            Addons::Pending(_) | Addons::Failed(_) => 1 + same.map_or(0, |same| same.failures),
+            Addons::Pending(_) | Addons::Refused(_) | Addons::Failed(_) => {
+                1 + same.map_or(0, |same| same.failures)
+            }
         };
         Self {
             digest,
@@ -54,6 +60,19 @@ impl Attempt {
             at: now,
             failures,
         }
+    }
+
+    /// What is told of it.
+    pub fn told(&self) -> Addons {
+        match self.state {
+            Addons::Refused(_) if self.failures < TOLD_FROM => Addons::NotYet,
+            _ => self.state.clone(),
+        }
+    }
+
+    /// Whether these sources are applied.
+    pub fn is_of(&self, digest: &str) -> bool {
+        self.digest == digest && self.state == Addons::Applied
     }
 
     /// Whether they have to be applied again.
@@ -77,7 +96,7 @@ impl Attempt {
         let longest = match self.state {
             Addons::Applied | Addons::NotYet => return None,
             Addons::Pending(_) => PENDING,
-            Addons::Failed(_) => FAILED,
+            Addons::Refused(_) | Addons::Failed(_) => FAILED,
         };
         let doubled = BASE * (1 << failures.saturating_sub(1).min(10));
         Some(doubled.min(longest))
@@ -114,6 +133,29 @@ mod tests {
         assert_eq!(applied(&Addons::Pending("a kind".into()), 3_600), 64);
         // 0, 2, 6, 14, 30, 62, 126, 254, 510, then every five minutes
         assert_eq!(applied(&Addons::Failed("refused".into()), 3_600), 19);
+    }
+
+    #[test]
+    fn a_refusal_is_told_once_it_stands_and_a_missing_source_at_once() {
+        let read = ReadAt::default();
+        let mut last = None::<Attempt>;
+        let mut told = Vec::new();
+        for (second, refusal) in [(0, "one"), (2, "two"), (6, "three"), (14, "four")] {
+            let came = ("digest".to_owned(), Addons::Refused(refusal.into()));
+            let attempt = Attempt::new(last.as_ref(), came, read, at(second));
+            assert!(
+                !attempt.is_due(read, at(second + 1)) && attempt.is_due(read, at(second + 300))
+            );
+            told.push(attempt.told());
+            last = Some(attempt);
+        }
+        let refused = |what: &str| Addons::Refused(what.into());
+        let (not_yet, stands) = (Addons::NotYet, [refused("three"), refused("four")]);
+        assert_eq!(told[..2], [not_yet.clone(), not_yet]);
+        assert_eq!(told[2..], stands);
+        let missing = Addons::Failed("ConfigMap a does not exist".into());
+        let came = ("digest".to_owned(), missing.clone());
+        assert_eq!(Attempt::new(None, came, read, at(0)).told(), missing);
     }
 
     #[test]

@@ -71,7 +71,9 @@ pub enum Addons {
     NotYet,
     /// Some wait for a kind to be served.
     Pending(String),
-    /// Some were refused, or their source is missing.
+    /// The cluster refused some.
+    Refused(String),
+    /// Their source is missing, or cannot be read.
     Failed(String),
 }
 

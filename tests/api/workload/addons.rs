@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::core::ObjectMeta;
 use kube::{Api, Client};
 use serde_json::json;
-use tatara::workload::addons::{Outcome, apply};
+use tatara::workload::addons::{Outcome, apply, sentences};
 use tatara::workload::{manifests, properties, tokens};
 
 use crate::support::plane::Plane;
@@ -108,7 +108,7 @@ spec: {size: 3}
     let pending = apply_text(&client, object).await;
     assert_eq!((pending.applied, pending.failed.len()), (0, 0));
     assert_eq!(
-        pending.pending[0].to_string(),
+        sentences(&pending.pending),
         "document 1 of test.yaml: Widget default/w: the cluster does not serve pending.example.com/v1 Widget yet"
     );
     let group = "pending.example.com";
@@ -147,7 +147,7 @@ metadata: {name: refused-after, namespace: default}
 ";
     let outcome = apply_text(&client, text).await;
     assert_eq!(outcome.applied, 2);
-    let failed = outcome.failed[0].to_string();
+    let failed = sentences(&outcome.failed);
     assert!(
         failed.starts_with("document 2 of test.yaml: Service default/refused: "),
         "{failed}"
@@ -156,7 +156,7 @@ metadata: {name: refused-after, namespace: default}
         failed.contains("spec.ports[0].port: Invalid value: 70000"),
         "{failed}"
     );
-    let pending = outcome.pending[0].to_string();
+    let pending = sentences(&outcome.pending);
     assert!(
         pending.ends_with("namespaces \"does-not-exist\" not found"),
         "{pending}"

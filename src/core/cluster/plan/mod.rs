@@ -372,7 +372,9 @@ fn addons(observed: &Observed) -> Finding {
         Addons::Applied => Finding::yes(NAME, Reason::Applied, ""),
         Addons::NotYet => Finding::no(NAME, Reason::Applying, "applying the addons"),
         Addons::Pending(what) => Finding::no(NAME, Reason::WaitingForKinds, what.clone()),
-        Addons::Failed(what) => Finding::no(NAME, Reason::Refused, what.clone()),
+        Addons::Refused(what) | Addons::Failed(what) => {
+            Finding::no(NAME, Reason::Refused, what.clone())
+        }
     }
 }
 
