@@ -339,11 +339,17 @@ fn worst_control_plane(observed: &Observed) -> Option<String> {
     trouble::worst(of.filter_map(|machine| machine.trouble.as_ref()))
 }
 
-/// While kubeadm starts etcd and the API server of a machine anew, that is what comes first of what does not answer.
+/// While kubeadm starts etcd and the API server of a machine anew, that is what comes first of what does not answer. Alarms, and a
+/// member that is nobody's, have other causes.
 fn while_updated(observed: &Observed, mut finding: Finding) -> Finding {
     let turn = observed.turn.as_ref();
     let turn = turn.filter(|turn| turn.action == TurnAction::Upgrade);
-    if let Some(turn) = turn.filter(|_| finding.status != Status::True) {
+    let has_own_cause = matches!(
+        finding.reason,
+        Reason::EtcdNoSpace | Reason::EtcdCorrupt | Reason::MemberWithoutMachine
+    );
+    let is_explained = finding.status != Status::True && !has_own_cause;
+    if let Some(turn) = turn.filter(|_| is_explained) {
         let namespace = observed.cluster.namespace().unwrap_or_default();
         finding.message = format!(
             "control-plane Machine {name} is updated, which starts etcd and the API server of its machine anew, each away for up to a minute. If that does not end: tatara describe machine {name} -n {namespace}. Meanwhile: {}",
