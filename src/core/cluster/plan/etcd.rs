@@ -152,15 +152,15 @@ fn trouble(observed: &Observed, members: &Members) -> Option<Finding> {
             let (label, id) = (member.label(), member.id);
             format!(". Also, etcd member {label} (ID {id}) belongs to no Machine")
         });
-        return no(obstacle.reason(), obstacle.message() + &also);
+        let message = obstacle.message() + &unstarted(observed, members) + &also;
+        return no(obstacle.reason(), message);
     }
     if let Some((member, verdict)) = stranger {
         return Some(without_machine(&observed.cluster, member, &verdict));
     }
     let said = |member: &Member| {
-        let machine = machine_of(observed, member).unwrap_or_default();
-        let (label, why) = (member.label(), members.trouble(member)?);
-        Some(format!("{label} (Machine {machine}): {why}"))
+        let why = members.trouble(member)?;
+        Some(format!("{}: {why}", named(observed, member)))
     };
     let unhealthy: Vec<String> = members.voters().filter_map(said).collect();
     if !unhealthy.is_empty() {
@@ -174,8 +174,26 @@ fn trouble(observed: &Observed, members: &Members) -> Option<Finding> {
         return no(Reason::MemberUnhealthy, message);
     }
     let learner = members.list.iter().find(|member| member.is_learner)?;
-    let obstacle = Obstacle::ChangeUnderWay(learner.label());
+    let obstacle = Obstacle::ChangeUnderWay(named(observed, learner));
     no(obstacle.reason(), obstacle.message())
+}
+
+/// One that has not started has no name but its Machine's.
+fn named(observed: &Observed, member: &Member) -> String {
+    match machine_of(observed, member) {
+        Some(machine) => format!("{} (Machine {machine})", member.label()),
+        None => member.label(),
+    }
+}
+
+/// Of the members that have not started, and that others name by their addresses, which Machines have them.
+fn unstarted(observed: &Observed, members: &Members) -> String {
+    let pending = members.list.iter().filter(|member| !member.is_started());
+    let said = pending.filter_map(|member| {
+        let machine = machine_of(observed, member)?;
+        Some(format!(". {} is that of Machine {machine}", member.label()))
+    });
+    said.collect()
 }
 
 /// Whether too few answer because of members that belong to no Machine alone: they count, and are not asked.

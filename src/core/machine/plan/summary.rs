@@ -3,7 +3,7 @@
 use kube::ResourceExt;
 use serde::Serialize;
 
-use super::super::observed::{Observed, Placement};
+use super::super::observed::{Lookup, Observed, Placement};
 use super::{Plan, drain};
 use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status};
 use crate::api::names::ANNOTATION_HOST_IS_GONE;
@@ -90,10 +90,13 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
         Some(finding) if finding.condition == ConditionType::Deleting => {
             Finding::no(ConditionType::Ready, finding.reason, finding.message)
         }
-        Some(finding) => Finding {
-            condition: ConditionType::Ready,
-            ..finding
-        },
+        Some(finding) => with_member(
+            observed,
+            Finding {
+                condition: ConditionType::Ready,
+                ..finding
+            },
+        ),
         None if healthy => {
             let (reason, message) = trouble(plan).unwrap_or((Reason::NodeReady, ""));
             Finding::yes(ConditionType::Ready, reason, message)
@@ -105,6 +108,32 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
         ),
     };
     plan.findings.push(ready);
+}
+
+/// Of a Machine in trouble also that its etcd member was added and does not vote: it stops every change of its control plane.
+fn with_member(observed: &Observed, mut finding: Finding) -> Finding {
+    let cluster = observed.cluster.as_ref();
+    let Some(Lookup::Known(members)) = cluster.map(|cluster| &cluster.etcd) else {
+        return finding;
+    };
+    let member = observed.member(members);
+    let pending = member.filter(|member| member.is_learner || !member.is_started());
+    let is_trouble = finding.reason.severity() == Severity::Warning;
+    if let Some(member) = pending.filter(|_| is_trouble) {
+        let lines = finding.message.split_once('\n');
+        let (first, rest) = lines.unwrap_or((finding.message.as_str(), ""));
+        let first = first.trim_end_matches('.');
+        let marker = &observed.marker;
+        let also = format!(
+            "Its etcd member {} was added and does not vote yet: until it does, no other control plane of Cluster {} joins, leaves or is updated. Only if its server is lost for good: kubectl -n {} delete machine {}, which removes the member",
+            member.label(),
+            marker.cluster,
+            marker.namespace,
+            marker.machine
+        );
+        finding.message = format!("{first}. {also}\n{rest}").trim_end().to_owned();
+    }
+    finding
 }
 
 /// Why the update of a Machine does not proceed whose Node is Ready, or who else has its provider ID: what people see first

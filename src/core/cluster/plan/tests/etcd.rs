@@ -265,3 +265,28 @@ fn a_member_that_knows_no_leader_tells_a_lost_quorum_apart_from_a_lost_route() {
     let mut etcd = told.filter(|told| told.condition == ConditionType::EtcdHealthy);
     assert_eq!(etcd.next().map(|told| told.status), Some(Status::False));
 }
+
+#[test]
+fn a_member_that_has_not_started_is_named_with_its_machine() {
+    let says = |change: fn(&mut Members)| {
+        let mut observed = with_stranger();
+        if let Some(Ok(members)) = &mut observed.etcd {
+            let members = Arc::make_mut(members);
+            members.list.pop();
+            (members.list[1].is_learner, members.list[1].name) = (true, String::new());
+            change(members);
+        }
+        let plan = plan(&observed);
+        let mut findings = plan.findings.into_iter();
+        let found = findings.find(|one| one.condition == ConditionType::EtcdHealthy);
+        found.expect("a finding")
+    };
+    let pending = says(|_| ());
+    assert_eq!(pending.reason, "MemberChanging");
+    let begins = "etcd member 10.0.0.2 (Machine cp-b) was added and does not vote yet";
+    assert!(pending.message.starts_with(begins), "{}", pending.message);
+    let silent = says(|members| members.list[1].is_learner = false);
+    assert_eq!(silent.reason, "TooFewMembersAnswer");
+    let ends = ". 10.0.0.2 is that of Machine cp-b";
+    assert!(silent.message.ends_with(ends), "{}", silent.message);
+}

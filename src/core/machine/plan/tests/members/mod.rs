@@ -385,3 +385,32 @@ fn a_turn_is_not_kept_by_one_that_cannot_join() {
     assert!(returns(&older), "{:?}", older.actions);
     assert_eq!(finding(&older, "BootstrapReady").reason, "VersionSkew");
 }
+
+#[test]
+fn a_machine_in_trouble_whose_member_does_not_vote_yet_says_that_it_stops_every_change() {
+    let silent = |etcd: Lookup<Arc<Members>>| {
+        let mut observed = beside(prepared(control_plane(), &[]), |c| c.etcd = etcd);
+        observed.own_address = Some(OWN.into());
+        observed.placement = held(Contact::Unreachable {
+            reason: Reason::SshUnreachable,
+            message: "failed to reach host-a over SSH.\nsecond line".into(),
+        });
+        finding(&plan(&observed, at(0)), "Ready").message.clone()
+    };
+    let said = silent(learner(&[FIRST, OWN], OWN));
+    let (first, rest) = said.split_once('\n').expect("two lines");
+    let also = "over SSH. Its etcd member 192.0.2.11 was added and does not vote yet: until it does, no other control plane of Cluster a";
+    assert!(first.contains(also), "{said}");
+    assert!(
+        first.contains("kubectl -n default delete machine"),
+        "{said}"
+    );
+    assert_eq!(rest, "second line");
+    for well in [
+        Lookup::Known(etcd_at(&[FIRST, OWN])),
+        learner(&[FIRST, SECOND], SECOND),
+    ] {
+        let said = silent(well);
+        assert!(!said.contains("does not vote"), "{said}");
+    }
+}
