@@ -17,6 +17,6 @@ pub use cluster::ObservedCluster;
 pub use member::ControlPlaneMachine;
 pub use neighbours::{AddonsDue, Neighbours};
 pub use observed::{
-    Contact, GatewayView, HostChoice, Infrastructure, Lookup, Namesake, Observed, PendingClaim,
-    Placement, Refusal, SpecProblem, Stuck, Unheld, VirtualMachine, is_begun,
+    Contact, GatewayView, HostChoice, Infrastructure, Lookup, MOMENT, Namesake, Observed,
+    PendingClaim, Placement, Refusal, SpecProblem, Stuck, Unheld, VirtualMachine, is_begun,
 };

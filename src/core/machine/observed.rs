@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
@@ -25,9 +26,12 @@ pub enum Lookup<T> {
     Known(T),
     /// It could not be read; the text says why.
     Unknown(String),
-    /// It has not been read yet since the manager started; what was reported before stays.
+    /// It has not been read yet since the manager started, or for a moment; what was reported before stays.
     NotYet(String),
 }
+
+/// For how long an API that does not answer is no news: its address moves to another control plane within seconds.
+pub const MOMENT: Duration = Duration::from_secs(10);
 
 /// What a pass over a Machine knows.
 #[derive(Clone, Debug)]

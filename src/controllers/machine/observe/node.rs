@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::super::Machines;
@@ -10,11 +11,12 @@ use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, is_false};
 use crate::api::names::{self, ANNOTATION_INITIALIZED};
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
+use crate::clock;
 use crate::controllers::workloads::Workloads;
 use crate::core::NodeView;
 use crate::core::machine::own_node::{self, OwnNode};
 use crate::core::machine::units::node_name;
-use crate::core::machine::{Lookup, Namesake, Observed, Placement};
+use crate::core::machine::{Lookup, MOMENT, Namesake, Observed, Placement};
 use crate::core::words;
 use crate::providers::ssh::marked;
 use crate::store::Stores;
@@ -105,12 +107,29 @@ fn lookup(
         state => {
             let turn = turns(workloads, cluster).0;
             let upgrade = turn.filter(|turn| turn.action == TurnAction::Upgrade);
+            // a deletion goes on, and an update that starts the API server anew says so
+            let stays = machine.metadata.deletion_timestamp.is_none() && upgrade.is_none();
+            if was_seen && stays && is_brief(&state, clock::now()) {
+                return Lookup::NotYet(format!(
+                    "the API of Cluster {} does not answer{}",
+                    cluster.name_any(),
+                    why(&state)
+                ));
+            }
             Lookup::Unknown(match upgrade {
                 Some(turn) => restarting(cluster, &turn, &state),
                 None => silent(stores, cluster, &state),
             })
         }
     }
+}
+
+/// Whether it does not answer only since a moment ago.
+fn is_brief(state: &Connectivity, now: Timestamp) -> bool {
+    let Connectivity::Disconnected { since, .. } = state else {
+        return false;
+    };
+    now.duration_since(*since).unsigned_abs() < MOMENT
 }
 
 /// The same, while kubeadm upgrade replaces an API server.
@@ -245,6 +264,21 @@ fn why(state: &Connectivity) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_api_that_is_away_for_a_moment_is_no_news_and_after_ten_seconds_it_is() {
+        let at = |second| Timestamp::from_second(second).expect("a time");
+        let away = Connectivity::Disconnected {
+            since: at(100),
+            why: "no route to host".into(),
+            cause: Cause::Silence,
+        };
+        for (now, expected) in [(100, true), (109, true), (110, false), (200, false)] {
+            assert_eq!(is_brief(&away, at(now)), expected, "{now}");
+        }
+        let never = Connectivity::Connecting;
+        assert!(!is_brief(&never, at(100)));
+    }
 
     #[test]
     fn each_cause_has_its_remedy_and_only_silence_is_sent_to_the_firewall() {

@@ -38,7 +38,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::observed::{Contact, Infrastructure, Lookup, Observed, Placement};
+use super::observed::{Contact, Infrastructure, Lookup, MOMENT, Observed, Placement};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_PAUSED, MANAGER_ACCOUNT, provider_ids};
 use crate::core::kubeadm::version;
@@ -135,10 +135,10 @@ fn decide(observed: &Observed, now: Timestamp) -> Plan {
         return plan;
     }
     if matches!(observed.node, Lookup::NotYet(_)) {
-        // A restart of ours is no news: the workload cluster's first answer wakes us, and so does its failure.
+        // A restart of ours is no news, nor an address that moves: the workload cluster's next answer wakes us.
         return Plan {
             hands_off: true,
-            next: Next::After(LOOK_AGAIN),
+            next: Next::After(MOMENT),
             ..Plan::default()
         };
     }

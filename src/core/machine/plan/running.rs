@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::Taint;
 
 use super::super::cluster::ObservedCluster;
-use super::super::observed::{Lookup, Observed, Placement};
+use super::super::observed::{Lookup, MOMENT, Observed, Placement};
 use super::super::own_node;
-use super::{Action, LOOK_AGAIN, Plan, update};
+use super::{Action, Plan, update};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::kubeadm::KubernetesVersion;
@@ -82,7 +82,7 @@ pub fn beside(observed: &Observed, problem: Finding) -> Plan {
         Lookup::NotYet(_) => {
             return Plan {
                 hands_off: true,
-                next: Next::After(LOOK_AGAIN),
+                next: Next::After(MOMENT),
                 ..Plan::default()
             };
         }
