@@ -2,6 +2,7 @@
 //! kube-apiserver that the machines register their Nodes in.
 
 mod adopted;
+mod claimed;
 mod hanging;
 mod in_place;
 mod leaving;
