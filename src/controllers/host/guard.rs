@@ -7,7 +7,6 @@ use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 
 use super::Hosts;
-use crate::api::host::ConsumerRef;
 use crate::api::names::ANNOTATION_INITIALIZED;
 use crate::api::{Cluster, Host};
 use crate::controllers::machine::turn;
@@ -191,7 +190,7 @@ pub async fn must_have_none(
             made.by = both.cluster.initialized;
             made.by_secret = both.secret.initialized;
             let is_made = made.by.is_some() || made.by_secret.is_some();
-            if is_made && may_have_member(controller, claim, contact) {
+            if is_made && may_have_member(controller, host, contact) {
                 let members = controller.control_planes.look(cluster).await;
                 // no answer is no proof
                 made.members = Some(members.map_err(|why| ReconcileError::Conflict {
@@ -212,13 +211,20 @@ pub async fn must_have_none(
     }
 }
 
-/// Whether the host may be one of a control plane: it has the key of a CA, or was not seen and its Machine may be one.
-fn may_have_member(controller: &Hosts, claim: &ConsumerRef, contact: &Contact) -> bool {
-    if let Contact::Seen(seen) = contact {
-        return seen.authority.is_some();
-    }
-    let machine = controller.base.stores().machines.by_uid(&claim.uid);
-    machine.is_none_or(|machine| machine.is_control_plane())
+/// Whether the host may be one of a control plane: see [`may_be_of_control_plane`].
+pub fn may_have_member(controller: &Hosts, host: &Host, contact: &Contact) -> bool {
+    let claim = host.spec.consumer_ref.as_ref();
+    claim.is_some_and(|claim| {
+        let machine = controller.base.stores().machines.by_uid(&claim.uid);
+        may_be_of_control_plane(machine.map(|machine| machine.is_control_plane()), contact)
+    })
+}
+
+/// Whether a host may be one of a control plane: it has the key of a CA, or its Machine is one (`is_control_plane`), or does not
+/// exist. That it has no key proves nothing: people take it away from their hosts.
+fn may_be_of_control_plane(is_control_plane: Option<bool>, contact: &Contact) -> bool {
+    let has_key = matches!(contact, Contact::Seen(seen) if seen.authority.is_some());
+    has_key || is_control_plane != Some(false)
 }
 
 fn marked(contact: &Contact) -> Option<(&Owner, &Observation)> {

@@ -246,3 +246,39 @@ fn a_list_of_etcd_members_decides_over_the_records() {
         assert_eq!(found.is_some(), expected, "{case}");
     }
 }
+
+#[test]
+fn a_host_without_the_key_may_be_one_of_a_control_plane_unless_its_machine_is_a_worker() {
+    let table = [
+        ("a control plane", Some(true), seen(false, CA), true),
+        (
+            "its key was taken away",
+            Some(true),
+            seen(false, None),
+            true,
+        ),
+        (
+            "the same, and its Machine is gone",
+            None,
+            seen(false, None),
+            true,
+        ),
+        ("a worker", Some(false), seen(false, None), false),
+        ("a worker with the key", Some(false), seen(false, CA), true),
+        (
+            "not seen, and its Machine is gone",
+            None,
+            Contact::NotAsked,
+            true,
+        ),
+        (
+            "a worker that was not seen",
+            Some(false),
+            Contact::NotAsked,
+            false,
+        ),
+    ];
+    for (case, kind, contact, expected) in table {
+        assert_eq!(may_be_of_control_plane(kind, &contact), expected, "{case}");
+    }
+}

@@ -97,7 +97,7 @@ async fn reset(
     marker: &Marker,
 ) -> Result<ActionOutcome, ReconcileError> {
     must_be_released(controller, observed).await?;
-    if has_authority(observed) {
+    if guard::may_have_member(controller, observed.host.as_ref(), &observed.contact) {
         let host = (observed.host.as_ref(), &observed.contact);
         guard::must_have_none(controller, host, "the reset").await?;
     }
@@ -131,14 +131,6 @@ async fn reset(
         .follows
         .start(job, failed, (session, script), wake);
     Ok(ActionOutcome::Yes)
-}
-
-/// Whether the host has the key of a cluster's CA, as those of control planes do.
-fn has_authority(observed: &Observed) -> bool {
-    match &observed.contact {
-        Contact::Seen(seen) => seen.authority.is_some(),
-        _ => false,
-    }
 }
 
 /// The pod networks of the cluster that the host belonged to, if it still exists.
