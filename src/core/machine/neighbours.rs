@@ -1,7 +1,10 @@
 //! What the rest of its cluster means for the version of a Machine.
 
-use crate::core::NodeView;
+use crate::api::Machine;
+use crate::api::conditions::{ConditionType, Reason, Status, find};
+use crate::api::machine::is_same_version;
 use crate::core::kubeadm::{KubernetesVersion, version};
+use crate::core::{NodeView, settings};
 
 /// The other machines of its cluster, as far as the version of this one depends on them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +50,29 @@ pub fn is_updating(runs: &str, wanted: &str, kubelet: Option<&KubernetesVersion>
         }
         _ => false,
     }
+}
+
+/// Whether a control-plane Machine whose update is under way moves a version on which a join depends. Its API server may have the
+/// new version before kubeadm has ended, so that counts until more is told: that it follows settings alone; or, for a worker that
+/// joins (not `for_control_plane`), that its Node is drained, which comes after kubeadm and may wait for that very worker.
+pub fn moves_version(machine: &Machine, for_control_plane: bool) -> bool {
+    let Some(status) = &machine.status else {
+        return true;
+    };
+    let runs = status.versions.as_ref();
+    let runs = runs.and_then(|versions| versions.control_plane.as_deref());
+    let wanted = machine.versions();
+    let wanted = wanted.and_then(|versions| versions.control_plane.as_deref());
+    let has_version = runs
+        .zip(wanted)
+        .is_some_and(|(runs, wanted)| is_same_version(runs, wanted));
+    let follows_settings =
+        || machine.runs_other() == Some(false) && settings::is_unfinished(machine);
+    let is_drained = || {
+        let told = find(&status.conditions, ConditionType::Updating);
+        told.is_some_and(|told| told.status == Status::True && told.reason == Reason::Draining)
+    };
+    !(has_version && (follows_settings() || (!for_control_plane && is_drained())))
 }
 
 /// A control-plane Machine that is not being deleted.
@@ -105,7 +131,10 @@ pub fn oldest_kubelet<'a>(
 mod tests {
     use k8s_openapi::api::core::v1::Taint;
 
+    use serde_json::json;
+
     use super::*;
+    use crate::api::names::ANNOTATION_SETTINGS;
     use crate::core::kubeadm::CONTROL_PLANE_TAINT;
 
     #[test]
@@ -169,6 +198,89 @@ mod tests {
             let found = behind_record(&recorded, moving.rev().collect(), || version(kubelet));
             let found = found.map(|(name, runs)| (name, runs.to_string()));
             let expected = expected.map(|name| (name.to_owned(), "v1.35.4".to_owned()));
+            assert_eq!(found, expected, "{case}");
+        }
+    }
+
+    /// A control-plane Machine of these versions (control plane, kubelet) that wants v1.36.3 and is updated for this reason.
+    fn updated(runs: [&str; 2], reason: &str, settings: Option<&str>) -> Machine {
+        let annotations = settings.map(|settings| (ANNOTATION_SETTINGS, settings));
+        let annotations: std::collections::BTreeMap<_, _> = annotations.into_iter().collect();
+        serde_json::from_value(json!({
+            "metadata": { "name": "cp-1", "annotations": annotations },
+            "spec": { "versions": { "kubelet": "v1.36.3", "controlPlane": "v1.36.3" } },
+            "status": {
+                "versions": { "controlPlane": runs[0], "kubelet": runs[1] },
+                "conditions": [{
+                    "type": "Updating", "status": "True", "reason": reason, "message": "",
+                    "lastTransitionTime": "2026-11-27T00:00:00Z",
+                }],
+            },
+        }))
+        .expect("a Machine")
+    }
+
+    #[test]
+    fn a_join_waits_for_a_change_that_moves_a_version_on_which_it_depends() {
+        const OLD: &str = "v1.35.4";
+        const NEW: &str = "v1.36.3";
+        let begun = Some(r#"{"applying":{}}"#);
+        // who is updated, and whether a worker and a control plane wait for it
+        let table = [
+            (
+                "kubeadm runs",
+                [OLD, OLD],
+                "KubeadmUpgrade",
+                None,
+                [true; 2],
+            ),
+            (
+                "its API server is new, and kubeadm runs",
+                [NEW, OLD],
+                "KubeadmUpgrade",
+                None,
+                [true; 2],
+            ),
+            (
+                "it is drained for its kubelet, and a worker is needed for that",
+                [NEW, OLD],
+                "Draining",
+                None,
+                [false, true],
+            ),
+            (
+                "drained, and its control plane is old",
+                [OLD, OLD],
+                "Draining",
+                None,
+                [true; 2],
+            ),
+            (
+                "settings alone, which fail",
+                [NEW, NEW],
+                "UpdateFailed",
+                begun,
+                [false; 2],
+            ),
+            (
+                "settings beside a version",
+                [NEW, OLD],
+                "UpdateFailed",
+                begun,
+                [true; 2],
+            ),
+            (
+                "nothing is recorded of settings",
+                [NEW, NEW],
+                "UpdateFailed",
+                None,
+                [true; 2],
+            ),
+        ];
+        for (case, runs, reason, settings, expected) in table {
+            let machine = updated(runs, reason, settings);
+            let found =
+                [false, true].map(|is_control_plane| moves_version(&machine, is_control_plane));
             assert_eq!(found, expected, "{case}");
         }
     }

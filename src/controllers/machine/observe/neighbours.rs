@@ -15,7 +15,7 @@ use crate::controllers::paused::paused_by;
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::machine::apart;
 use crate::core::machine::neighbours::{
-    self, AddonsDue, Moving, Neighbours, is_updating, oldest_kubelet, takes_pods,
+    self, AddonsDue, Moving, Neighbours, is_updating, moves_version, oldest_kubelet, takes_pods,
 };
 use crate::core::{Key, NodeView, settings};
 
@@ -45,11 +45,11 @@ pub(super) fn of(
             ..Neighbours::default()
         };
     }
-    let updating = || updating(controller, cluster, machine);
+    let updating = || updating(controller, cluster, machine, is_control_plane);
     let mut neighbours = Neighbours {
         addons,
         follows_before,
-        updating: upgrading(turn, machine).or_else(updating),
+        updating: upgrading(controller, turn, machine, is_control_plane).or_else(updating),
         ..Neighbours::default()
     };
     if is_control_plane {
@@ -114,12 +114,23 @@ fn addons(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Option
     })
 }
 
-/// Another Machine that has the turn of an upgrade: its API server may have the new version before kubeadm has ended.
-fn upgrading(turn: Option<&Turn>, machine: &Machine) -> Option<String> {
+/// Another Machine that has the turn of an upgrade, and moves a version on which a join depends.
+fn upgrading(
+    controller: &Machines,
+    turn: Option<&Turn>,
+    machine: &Machine,
+    is_control_plane: bool,
+) -> Option<String> {
     let is_others = |turn: &&Turn| {
         turn.action == TurnAction::Upgrade && machine.uid().as_ref() != Some(&turn.machine)
     };
-    turn.filter(is_others).map(|turn| turn.name.clone())
+    let moves = |turn: &&Turn| {
+        let holder = controller.base.stores().machines.by_uid(&turn.machine);
+        holder.is_none_or(|holder| moves_version(&holder, is_control_plane))
+    };
+    turn.filter(is_others)
+        .filter(moves)
+        .map(|turn| turn.name.clone())
 }
 
 /// A control-plane Machine that is behind kubeadm's record, for a worker that has not joined.
@@ -173,7 +184,12 @@ fn runs(machine: &Machine) -> Option<&str> {
 }
 
 /// Another control-plane Machine that is on its way to another version. Not one that waits for a kubelet, or that goes.
-fn updating(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Option<String> {
+fn updating(
+    controller: &Machines,
+    cluster: &Cluster,
+    machine: &Machine,
+    is_control_plane: bool,
+) -> Option<String> {
     let machines = controller.control_planes.machines(cluster);
     let mut others = machines.iter().filter(|other| {
         other.uid() != machine.uid() && other.metadata.deletion_timestamp.is_none()
@@ -182,7 +198,9 @@ fn updating(controller: &Machines, cluster: &Cluster, machine: &Machine) -> Opti
         let wanted = other.versions().and_then(|v| v.control_plane.as_deref());
         runs(other).zip(wanted).is_some_and(|(runs, wanted)| {
             is_updating(runs, wanted, kubelet)
-                || (is_same_version(runs, wanted) && lacks_kubelet(other))
+                || (is_same_version(runs, wanted)
+                    && lacks_kubelet(other)
+                    && moves_version(other, is_control_plane))
         })
     };
     // thousands of Machines are made while none is updated: their Nodes are walked only for one that is

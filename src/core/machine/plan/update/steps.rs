@@ -198,13 +198,14 @@ fn waits_for_quorum(observed: &Observed) -> Option<Step> {
     Some(Step::Waits(refused, end_of_turn(observed)))
 }
 
-/// kubeadm upgrade; a control plane returns its turn while it waits to try again, unless kubeadm may have changed its static pods.
+/// kubeadm upgrade; a control plane returns its turn while it waits to try again, unless kubeadm may have changed its static pods,
+/// and not for settings alone, of the same version, with which they serve.
 fn run_upgrade(host: &OnHost<'_>, unit: &Unit, now: Timestamp) -> Step {
     let observed = host.observed;
     let end = || {
-        (!host.is_half_upgraded())
-            .then(|| end_of_turn(observed))
-            .flatten()
+        let is_whole = || runs_other(observed) == Some(false) && !is_unwell(observed);
+        let returns = !host.is_half_upgraded() || is_whole();
+        end_of_turn(observed).filter(|_| returns)
     };
     if let Some(waits) = waits_for_quorum(observed) {
         return waits;

@@ -227,3 +227,50 @@ fn what_a_running_node_keeps_needs_another_machine() {
     let says = ("UpToDate", "NeedsReplacement", &parts[..]);
     expect("kept", &told, &[], says);
 }
+
+#[test]
+fn settings_that_fail_on_a_control_plane_that_serves_keep_no_turn_between_two_attempts() {
+    let three = [OWN, "192.0.2.21", "192.0.2.22"];
+    let waits = |version: &str, serves: bool| {
+        let plane = behind_control_plane(&pods(110, "4"));
+        let mut plane = with_cluster(with_turn(plane, ME), |cluster| {
+            cluster.etcd = Lookup::Known(etcd_at(&three));
+            let mut now = (*components(version)).clone();
+            if !serves {
+                for second in [5, 25] {
+                    let state = now.states.get(&Component::Scheduler);
+                    let state =
+                        ComponentState::next(state, Answer::Fails("500".into()), at(second));
+                    now.states.insert(Component::Scheduler, state);
+                }
+            }
+            cluster.components = Some(Arc::new(now));
+        });
+        // kubeadm failed where it writes static pods, a moment ago
+        let failed = UnitState::Failed(Failure {
+            at: step("upgrade"),
+            ..match failure("no") {
+                UnitState::Failed(failure) => failure,
+                other => panic!("{other:?}"),
+            }
+        });
+        plane = shows(plane, &[(JobKind::Upgrade, failed)], "v1.36.3");
+        let attempts = Attempts {
+            failed: 3,
+            last: Some(at(29)),
+            ..Attempts::default()
+        };
+        plane.attempts = [(JobKind::Upgrade, attempts)].into();
+        let plan = plan(&plane, at(30));
+        let runs = |action: &Action| matches!(action, Action::RunJob(_));
+        assert!(!plan.actions.iter().any(runs), "{:?}", plan.actions);
+        let returned = |action: &Action| matches!(action, Action::ReturnTurn(_));
+        plan.actions.iter().any(returned)
+    };
+    assert!(waits("v1.36.3", true), "others may join or leave meanwhile");
+    assert!(!waits("v1.36.3", false), "it does not serve");
+    assert!(
+        !waits("v1.35.4", true),
+        "its static pods move to another version"
+    );
+}
