@@ -20,10 +20,10 @@ pub fn must_ask(observed: &Observed) -> bool {
         });
     let is_done = is_there || (was_there && !is_unrecorded);
     let is_done = is_done && !observed.awaits_commands();
-    // of one that is deleted while kubeadm changes the control plane on it, the host tells when that has ended
+    // of a control plane that is deleted, the host tells whether kubeadm runs there, whoever has the turn
     let is_asked = address::is_due(observed)
         || update::is_due(observed)
         || addons::is_due(observed)
-        || (observed.is_deleting() && leaving::job_of_turn(observed).is_some());
+        || (observed.is_deleting() && leaving::is_asked(observed));
     observed.follow.is_none() && (is_asked || (!is_done && !observed.is_deleting()))
 }

@@ -3,6 +3,7 @@
 use super::observed::{Lookup, Observed, Placement};
 use super::units::node_name;
 use crate::core::control_plane::{Member, Members};
+use crate::core::node::JobKind;
 use crate::core::proof::{MemberProof, MemberState, TurnIsOver};
 
 /// Another control-plane Machine of the cluster.
@@ -14,6 +15,8 @@ pub struct ControlPlaneMachine {
     pub address: Option<String>,
     /// Identity of the last unit of kind Address that was seen to have succeeded on its host.
     pub applied: Option<String>,
+    /// The job that is followed on its host now, of those that change a member.
+    pub runs: Option<JobKind>,
 }
 
 impl Observed {

@@ -30,6 +30,10 @@ pub enum JobKind {
 }
 
 impl JobKind {
+    /// Those that start, change or stop the etcd member of a control plane that exists. A kubelet that is replaced starts etcd
+    /// anew.
+    pub const OF_MEMBER: [Self; 3] = [Self::Join, Self::Upgrade, Self::Kubelet];
+
     /// All of them, in the order of a machine's life.
     pub const ALL: [Self; 9] = [
         Self::Prepare,

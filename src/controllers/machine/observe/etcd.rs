@@ -44,7 +44,19 @@ pub(super) fn others(
 ) -> Vec<ControlPlaneMachine> {
     let mut machines = controller.control_planes.machines(cluster);
     machines.retain(|machine| machine.uid().as_deref() != Some(uid));
+    // the commands of the user after a join change no member
+    let has_node = |machine: &crate::api::Machine| {
+        let status = machine.status.as_ref();
+        status.is_some_and(|status| status.node_ref.is_some())
+    };
+    let runs = |machine: &crate::api::Machine| {
+        let follow = controller.follows.current(&machine.uid()?)?;
+        let kind = follow.job.kind;
+        let changes = JobKind::OF_MEMBER.contains(&kind);
+        (changes && !(kind == JobKind::Join && has_node(machine))).then_some(kind)
+    };
     let other = |machine: &Arc<crate::api::Machine>| ControlPlaneMachine {
+        runs: runs(machine),
         name: machine.name_any(),
         address: controller.providers.server_of(machine).map(|(_, at)| at),
         applied: controller.addresses.get(&machine.uid().unwrap_or_default()),

@@ -226,12 +226,11 @@ fn left_over(
 
 /// What is done with the turn; without it, the turn is taken first.
 fn with_turn(observed: &Observed, cluster: &ObservedCluster, act: impl FnOnce() -> Plan) -> Plan {
-    if let Some(turn) = turn_of_another(observed, cluster) {
-        return Plan::waiting(Finding::no(
-            BOOTSTRAP,
-            Reason::WaitingForTurn,
-            busy(turn, &cluster.uid, &observed.marker),
-        ));
+    if let Some(message) = in_the_way(observed, cluster) {
+        return Plan {
+            next: Next::After(ASK_AGAIN),
+            ..wait(Reason::WaitingForTurn, message)
+        };
     }
     if has_turn(observed, cluster, TurnAction::Join) {
         return act();
@@ -253,12 +252,25 @@ pub fn has_turn(observed: &Observed, cluster: &ObservedCluster, action: TurnActi
 }
 
 /// The turn of another Machine, if it counts in a control plane that exists.
-pub(super) fn turn_of_another<'a>(
-    observed: &Observed,
-    cluster: &'a ObservedCluster,
-) -> Option<&'a Turn> {
+fn turn_of_another<'a>(observed: &Observed, cluster: &'a ObservedCluster) -> Option<&'a Turn> {
     let turn = cluster.turn.as_ref()?;
     (turn.machine != observed.uid() && turn.action != TurnAction::Init).then_some(turn)
+}
+
+/// Why it changes nothing now: another Machine has the turn, or a job of another changes its member, whoever has the turn. A
+/// management cluster that was restored from a backup may not know whose turn it was.
+pub(super) fn in_the_way(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
+    if let Some(turn) = turn_of_another(observed, cluster) {
+        return Some(busy(turn, &cluster.uid, &observed.marker));
+    }
+    let mut others = cluster.other_control_planes.iter();
+    others.find_map(|other| {
+        let (name, what) = (&other.name, other.runs?.title());
+        Some(format!(
+            "{what} runs on the host of control-plane Machine {name}, and members change one at a time. If it does not proceed: tatara describe machine {name} -n {}",
+            observed.marker.namespace
+        ))
+    })
 }
 
 /// Why it waits for the turn of another Machine, or for that of the Cluster of this UID.

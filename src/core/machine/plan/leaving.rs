@@ -7,7 +7,7 @@ use super::super::cluster::ObservedCluster;
 use super::super::observed::{Contact, Lookup, Observed, Placement};
 use super::address::Giving;
 use super::delete::deleting;
-use super::joining::{busy, has_turn, turn_of_another};
+use super::joining::{has_turn, in_the_way};
 use super::{Action, Plan, address, update};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{Finding, Reason};
@@ -53,11 +53,8 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
     if let OnHost::Runs(why) = kubeadm_on_host(observed) {
         return Leaving::Waits(deleting(Reason::WaitingForHost, why));
     }
-    if let Some(turn) = turn_of_another(observed, cluster) {
-        let message = format!(
-            "waiting to leave: {}",
-            busy(turn, &cluster.uid, &observed.marker)
-        );
+    if let Some(why) = in_the_way(observed, cluster) {
+        let message = format!("waiting to leave: {why}");
         return Leaving::Waits(deleting(Reason::WaitingForTurn, message));
     }
     match permits(members, Change::Remove(member.id)) {
@@ -137,36 +134,41 @@ fn kubeadm_on_host(observed: &Observed) -> OnHost {
     let Placement::Held(held) = &observed.placement else {
         return OnHost::Over;
     };
-    let Some(kind) = job_of_turn(observed).filter(|_| observed.user_says_gone().is_none()) else {
+    if observed.user_says_gone().is_some() {
         return OnHost::Over;
-    };
-    let what = kind.title();
+    }
     let runs = |kind: JobKind| {
         let what = kind.title();
         format!("{what} runs on its host; it leaves when that has ended")
     };
+    // whoever has the turn: a management cluster that was restored from a backup may know of none, or of an older one
+    if let Contact::Seen(seen) = &held.contact {
+        // the commands of the user after it add no member
+        let is_joined = observed.owner().is_some_and(|owner| owner.joined);
+        let is_running = |kind: &JobKind| {
+            let job = seen.job(&observed.marker.job(*kind));
+            let is_running = job.is_some_and(|job| matches!(job.state, UnitState::Running(_)));
+            is_running && !(is_joined && *kind == JobKind::Join)
+        };
+        let running = JobKind::OF_MEMBER.into_iter().find(is_running);
+        return running.map_or(OnHost::Over, |kind| OnHost::Runs(runs(kind)));
+    }
+    let Some(kind) = job_of_turn(observed) else {
+        let followed = observed.follow.as_ref().map(|follow| follow.job.kind);
+        let changes = |kind: &JobKind| matches!(kind, JobKind::Upgrade | JobKind::Kubelet);
+        let running = followed.filter(|kind| changes(kind) && !held.releasing);
+        return running.map_or(OnHost::Over, |kind| OnHost::Runs(runs(kind)));
+    };
+    let what = kind.title();
     match &held.contact {
-        Contact::Seen(seen) => {
-            let is_running = |kind: &JobKind| {
-                let job = seen.job(&observed.marker.job(*kind));
-                job.is_some_and(|job| matches!(job.state, UnitState::Running(_)))
-            };
-            // a kubelet that is replaced starts etcd anew
-            let replaces = (kind == JobKind::Upgrade).then_some(JobKind::Kubelet);
-            let mut kinds = [kind].into_iter().chain(replaces);
-            // the commands of the user after it add no member
-            let is_joined = observed.owner().is_some_and(|owner| owner.joined);
-            match kinds.find(is_running) {
-                Some(kind) if !(is_joined && kind == JobKind::Join) => OnHost::Runs(runs(kind)),
-                _ => OnHost::Over,
-            }
-        }
         // a job that is followed is this one, or waits on the host for its end
         Contact::NotAsked if observed.follow.is_some() && !held.releasing => {
             let followed = observed.follow.as_ref().map(|follow| follow.job.kind);
             OnHost::Runs(runs(followed.unwrap_or(kind)))
         }
-        Contact::NotAsked | Contact::SelfRegistering(_) => OnHost::MayRun(runs(kind)),
+        Contact::NotAsked | Contact::SelfRegistering(_) | Contact::Seen(_) => {
+            OnHost::MayRun(runs(kind))
+        }
         Contact::Unreachable { message, .. } => OnHost::MayRun(format!(
             "{what} may run on its host, which does not answer: {message}. Only if the server is destroyed, erased or disconnected for good: {}",
             super::unheld::host_is_gone(observed)

@@ -8,7 +8,7 @@ use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::{Contact, Lookup, Observed, Placement};
 use super::super::super::units;
 use super::super::bootstrap::run;
-use super::super::joining::{busy, turn_of_another};
+use super::super::joining::in_the_way;
 use super::super::{Action, DRAIN_AGAIN, Plan, drain, known_node};
 use super::{
     Step, control_plane, differs, end_of_turn, ends::finish, ends::is_unwell, follow,
@@ -235,8 +235,7 @@ fn take_turn(observed: &Observed, cluster: &ObservedCluster) -> Result<Plan, Fin
     if let Some((reason, message)) = &cluster.in_doubt {
         return Err(not(*reason, message.clone()));
     }
-    if let Some(turn) = turn_of_another(observed, cluster) {
-        let message = busy(turn, &cluster.uid, &observed.marker);
+    if let Some(message) = in_the_way(observed, cluster) {
         return Err(not(Reason::WaitingForTurn, message));
     }
     may_restart(observed, members(cluster))?;

@@ -175,3 +175,82 @@ fn a_component_that_does_not_serve_is_said_and_the_machine_stays_ready() {
     let versions = status.versions.expect("versions");
     assert_eq!(versions.control_plane.as_deref(), Some("v1.36.2"));
 }
+
+#[test]
+fn kubeadm_that_runs_on_its_host_is_waited_for_whoever_has_the_turn() {
+    let three = &[OWN, FIRST, SECOND];
+    let running_on_host = |kind, joined: bool, holder: Option<&str>| {
+        let observed = beside(deleted(running(control_plane()), at(0)), |c| {
+            c.turn = holder.map(|holder| turn(holder, TurnAction::Remove));
+            c.etcd = Lookup::Known(etcd_at(three));
+        });
+        let job = unit(&observed, kind, UnitState::Running(step("kubeadm")));
+        let mut observed = ours(observed, vec![job]);
+        if let Placement::Held(Infrastructure {
+            contact: Contact::Seen(seen),
+            ..
+        }) = &mut observed.placement
+            && let Ownership::Owner(owner) = &mut seen.owner
+        {
+            owner.joined = joined;
+        }
+        plan(&observed, at(1))
+    };
+    for holder in [None, Some(ME), Some(OTHER)] {
+        for (kind, joined) in [
+            (JobKind::Upgrade, true),
+            (JobKind::Kubelet, true),
+            (JobKind::Join, false),
+        ] {
+            let case = format!("{kind:?}, turn of {holder:?}");
+            let waits = running_on_host(kind, joined, holder);
+            let says = ("Deleting", "WaitingForHost", &["runs on its host"][..]);
+            let ends = |action: &Action| {
+                matches!(
+                    action,
+                    Action::RemoveMember(_) | Action::RunJob(JobKind::Address)
+                ) || matches!(action, Action::TakeTurn(_) | Action::Release(..))
+            };
+            assert!(
+                !waits.actions.iter().any(ends),
+                "{case}: {:?}",
+                waits.actions
+            );
+            let found = finding(&waits, says.0);
+            assert_eq!(found.reason.as_str(), says.1, "{case}");
+            assert!(
+                found.message.contains(says.2[0]),
+                "{case}: {}",
+                found.message
+            );
+        }
+    }
+}
+
+#[test]
+fn no_member_is_changed_while_a_job_runs_on_the_host_of_another() {
+    let three = &[OWN, FIRST, SECOND];
+    let busy = |c: &mut ObservedCluster| c.other_control_planes[0].runs = Some(JobKind::Upgrade);
+    let parts = &["kubeadm upgrade runs on the host of control-plane Machine cp-1"][..];
+    let joins = beside(prepared(control_plane(), &[]), busy);
+    let told = ("BootstrapReady", "WaitingForTurn", parts);
+    expect("a join", &plan(&joins, at(0)), &[], told);
+    for holder in [None, Some(ME)] {
+        let leaves = beside(deleted(running(control_plane()), at(0)), |c| {
+            c.turn = holder.map(|holder| turn(holder, TurnAction::Remove));
+            c.etcd = Lookup::Known(etcd_at(three));
+            busy(c);
+        });
+        let waits = plan(&ours(leaves, Vec::new()), at(1));
+        let found = finding(&waits, "Deleting");
+        assert_eq!(found.reason.as_str(), "WaitingForTurn", "{holder:?}");
+        assert!(found.message.contains(parts[0]), "{}", found.message);
+        let changes = |action: &Action| {
+            matches!(
+                action,
+                Action::RemoveMember(_) | Action::TakeTurn(_) | Action::RunJob(_)
+            )
+        };
+        assert!(!waits.actions.iter().any(changes), "{:?}", waits.actions);
+    }
+}

@@ -180,6 +180,7 @@ impl World {
                     name: format!("cp-{other}"),
                     address: Some(address(other)),
                     applied: None,
+                    runs: None,
                 })
                 .collect(),
             version: serving.map(|other| self.sites[other].runs.clone()).min(),

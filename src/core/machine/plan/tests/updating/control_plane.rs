@@ -134,3 +134,19 @@ fn the_end_of_an_update_asks_the_components_and_goes_by_that_answer_alone() {
     let over = with_cluster(new, |cluster| cluster.turn = None);
     expect("over", &of(&over), &[], says("UpToDate", "VersionsEqual"));
 }
+
+#[test]
+fn no_control_plane_begins_while_a_job_runs_on_the_host_of_another() {
+    let three = [OWN, "192.0.2.21", "192.0.2.22"];
+    let beside = with_cluster(old_control_plane(&three, &[]), |cluster| {
+        cluster.other_control_planes = vec![crate::core::machine::ControlPlaneMachine {
+            name: "cp-1".into(),
+            address: Some(three[1].into()),
+            applied: None,
+            runs: Some(JobKind::Kubelet),
+        }];
+    });
+    let parts = &["runs on the host of control-plane Machine cp-1"][..];
+    let told = ("UpToDate", "WaitingForTurn", parts);
+    expect("one at a time", &plan(&beside, at(0)), &[], told);
+}
