@@ -15,6 +15,8 @@ pub struct ControlPlaneMachine {
     pub address: Option<String>,
     /// Identity of the last unit of kind Address that was seen to have succeeded on its host.
     pub applied: Option<String>,
+    /// It is being deleted.
+    pub leaves: bool,
     /// The job that is followed on its host now, of those that change a member.
     pub runs: Option<JobKind>,
 }

@@ -57,6 +57,7 @@ pub(super) fn others(
     };
     let other = |machine: &Arc<crate::api::Machine>| ControlPlaneMachine {
         runs: runs(machine),
+        leaves: machine.metadata.deletion_timestamp.is_some(),
         name: machine.name_any(),
         address: controller.providers.server_of(machine).map(|(_, at)| at),
         applied: controller.addresses.get(&machine.uid().unwrap_or_default()),

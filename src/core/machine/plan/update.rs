@@ -8,6 +8,7 @@
 mod ends;
 mod follow;
 mod obstacle;
+mod quorum;
 mod steps;
 mod trouble;
 
@@ -29,7 +30,8 @@ pub(super) use ends::end_of_turn;
 pub use ends::{ended, ends, unwell};
 pub use follow::{phases, waits_for, waits_for_person};
 use obstacle::obstacle;
-pub use steps::{drained_after, may_have_stopped, may_restart};
+pub use quorum::may_restart;
+pub use steps::{drained_after, may_have_stopped};
 pub(super) use trouble::if_lost;
 
 /// Whether the host has to be asked because of an update.

@@ -1,15 +1,14 @@
 //! The steps of an update, by what the host shows of those that were done.
 
-use std::sync::Arc;
-
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::super::cluster::ObservedCluster;
-use super::super::super::observed::{Contact, Lookup, Observed, Placement};
+use super::super::super::observed::{Contact, Observed, Placement};
 use super::super::super::units;
 use super::super::bootstrap::run;
 use super::super::joining::in_the_way;
 use super::super::{Action, DRAIN_AGAIN, Plan, drain, known_node};
+use super::quorum::{may_restart, members, waits_for_quorum};
 use super::{
     Step, control_plane, differs, end_of_turn, ends::finish, ends::is_unwell, follow,
     has_turn_to_upgrade, is_other, not, of_job, runs_other, updating, waiting,
@@ -17,7 +16,6 @@ use super::{
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{Finding, Reason};
 use crate::api::machine_provider_spec::SoftwareSource;
-use crate::core::control_plane::{Change, Members, permits};
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::node::{JobKind, Observation, UPGRADE_STEP, Unit, UnitState, UnitStatus};
 use crate::core::{Next, NodeView};
@@ -96,7 +94,7 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
     }
     if replaces_now && host.needs_kubelet_first() {
         let begins = || Step::goes(start(&host, &kubelet, now));
-        return waits_for_quorum(observed).unwrap_or_else(begins);
+        return waits_for_quorum(&host).unwrap_or_else(begins);
     }
     if upgrades_now {
         return run_upgrade(&host, &upgrade, now);
@@ -113,13 +111,13 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
         return Step::goes(waiting(Reason::WaitingForNode, message));
     }
     // a kubelet of another version starts etcd anew
-    waits_for_quorum(observed)
+    waits_for_quorum(&host)
         .unwrap_or_else(|| Step::goes(replace_kubelet(&host, node, &kubelet, now)))
 }
 
 /// The Machine, and what its host shows.
-struct OnHost<'a> {
-    observed: &'a Observed,
+pub(super) struct OnHost<'a> {
+    pub(super) observed: &'a Observed,
     seen: &'a Observation,
 }
 
@@ -147,7 +145,7 @@ impl OnHost<'_> {
     }
 
     /// It was begun, and did not succeed.
-    fn broke_off(&self, kind: JobKind) -> bool {
+    pub(super) fn broke_off(&self, kind: JobKind) -> bool {
         let job = self.job(kind);
         job.is_some_and(|job| job.state != UnitState::Succeeded)
     }
@@ -174,8 +172,14 @@ impl OnHost<'_> {
     }
 
     /// A job that did not succeed may have stopped its member.
-    fn may_have_stopped(&self) -> bool {
+    pub(super) fn may_have_stopped(&self) -> bool {
         self.is_half_upgraded() || self.broke_off(JobKind::Kubelet)
+    }
+
+    /// kubeadm has not changed its static pods, or its settings alone, with which they serve.
+    pub(super) fn is_whole(&self) -> bool {
+        let serves = || runs_other(self.observed) == Some(false) && !is_unwell(self.observed);
+        !self.is_half_upgraded() || serves()
     }
 
     /// kubeadm may have changed the static pods, and has not succeeded.
@@ -189,42 +193,22 @@ impl OnHost<'_> {
     }
 }
 
-/// A control plane waits until etcd can do without its member for a while, and returns the turn: its member serves, and others may
-/// have to leave.
-fn waits_for_quorum(observed: &Observed) -> Option<Step> {
-    let cluster = observed.cluster.as_ref();
-    let cluster = cluster.filter(|_| observed.acts_as_control_plane())?;
-    let refused = may_restart(observed, members(cluster)).err()?;
-    Some(Step::Waits(refused, end_of_turn(observed)))
-}
-
 /// kubeadm upgrade; a control plane returns its turn while it waits to try again, unless kubeadm may have changed its static pods,
 /// and not for settings alone, of the same version, with which they serve.
 fn run_upgrade(host: &OnHost<'_>, unit: &Unit, now: Timestamp) -> Step {
     let observed = host.observed;
-    let end = || {
-        let is_whole = || runs_other(observed) == Some(false) && !is_unwell(observed);
-        let returns = !host.is_half_upgraded() || is_whole();
-        end_of_turn(observed).filter(|_| returns)
-    };
-    if let Some(waits) = waits_for_quorum(observed) {
+    if let Some(waits) = waits_for_quorum(host) {
         return waits;
     }
     let mut plan = start(host, unit, now);
     if plan.actions.is_empty() {
         // it waits before it tries again
-        plan.actions.extend(end().map(Action::ReturnTurn));
+        let over = end_of_turn(observed).filter(|_| host.is_whole());
+        plan.actions.extend(over.map(Action::ReturnTurn));
     } else {
         plan.actions.splice(0..0, follow::begin(observed));
     }
     Step::goes(plan)
-}
-
-fn members(cluster: &ObservedCluster) -> Result<&Arc<Members>, String> {
-    match &cluster.etcd {
-        Lookup::Known(members) => Ok(members),
-        Lookup::Unknown(why) | Lookup::NotYet(why) => Err(why.clone()),
-    }
 }
 
 /// The turn, once etcd can do without the member of this machine for a while.
@@ -246,57 +230,6 @@ fn take_turn(observed: &Observed, cluster: &ObservedCluster) -> Result<Plan, Fin
     ))
 }
 
-/// Requires that etcd keeps its quorum while the member of this machine starts anew. `members`: its list, or why there is
-/// none. Where the update may have stopped that member, it goes on: nothing else brings it back. Neither a list that
-/// shows trouble nor a missing one is a sign of that beside other control planes: the API server of this machine, which needs that
-/// member, must not have served for a while.
-///
-/// # Errors
-/// What it waits for, in condition `UpToDate`.
-pub fn may_restart(
-    observed: &Observed,
-    members: Result<&Arc<Members>, String>,
-) -> Result<(), Finding> {
-    // a member that serves knows no leader during an election either: its API server has to be away for a while as well
-    let is_down = may_be_down(observed)
-        && members.as_ref().map_or(true, |members| {
-            let member = observed.member(members);
-            member.is_none_or(|member| members.trouble(member).is_some())
-        });
-    // an earlier attempt may have stopped it, of which the last one says nothing
-    let is_ours = |host: &OnHost<'_>| host.may_have_stopped() || host.broke_off(JobKind::Upgrade);
-    if is_down && on_host(observed).as_ref().is_some_and(is_ours) {
-        return Ok(());
-    }
-    let members = members.map_err(|why| {
-        let message = format!(
-            "waiting to update the control plane, because the manager reads no list of etcd members: {why}. Condition EtcdHealthy of Cluster {} has the remedy",
-            observed.marker.cluster
-        );
-        not(Reason::EtcdUnreachable, message)
-    })?;
-    let Some(member) = observed.member(members) else {
-        let message = "waiting to update the control plane: etcd lists no member at the address of this machine. Condition EtcdHealthy of its Cluster says what it lists";
-        return Err(not(Reason::MemberUnknown, message.to_owned()));
-    };
-    permits(members, Change::Restart(member.id)).map_err(|obstacle| {
-        let message = format!(
-            "waiting to update the control plane: {}",
-            obstacle.message()
-        );
-        not(obstacle.reason(), message)
-    })
-}
-
-/// Whether its own member may be down: the API server beside it has not served for a while. A lone one is not asked for that.
-fn may_be_down(observed: &Observed) -> bool {
-    observed.cluster.as_ref().is_some_and(|cluster| {
-        let components = cluster.components.as_ref();
-        cluster.other_control_planes.is_empty()
-            || components.is_some_and(|components| components.has_lost_api())
-    })
-}
-
 /// Whether a job of an update runs, or has broken off where it may have stopped the member of its machine.
 pub(super) fn is_under_way(observed: &Observed, seen: &Observation) -> bool {
     let host = OnHost { observed, seen };
@@ -308,7 +241,7 @@ pub fn may_have_stopped(observed: &Observed) -> bool {
     on_host(observed).is_some_and(|host| host.may_have_stopped())
 }
 
-fn on_host(observed: &Observed) -> Option<OnHost<'_>> {
+pub(super) fn on_host(observed: &Observed) -> Option<OnHost<'_>> {
     let Placement::Held(held) = &observed.placement else {
         return None;
     };

@@ -226,6 +226,7 @@ fn who_gave_the_virtual_ip_away_and_does_not_leave_takes_part_again() {
             name: "cp-2".into(),
             address: Some(SECOND.into()),
             applied: Some("unit".into()),
+            leaves: false,
             runs: None,
         });
     };

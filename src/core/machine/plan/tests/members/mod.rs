@@ -45,6 +45,7 @@ fn beside(observed: Observed, change: impl FnOnce(&mut ObservedCluster)) -> Obse
             name: "cp-1".into(),
             address: Some(FIRST.into()),
             applied: None,
+            leaves: false,
             runs: None,
         }];
         cluster.etcd = Lookup::Known(etcd_at(&[FIRST]));

@@ -180,6 +180,7 @@ impl World {
                     name: format!("cp-{other}"),
                     address: Some(address(other)),
                     applied: None,
+                    leaves: self.objects[other].deleted,
                     runs: None,
                 })
                 .collect(),

@@ -143,6 +143,7 @@ fn no_control_plane_begins_while_a_job_runs_on_the_host_of_another() {
             name: "cp-1".into(),
             address: Some(three[1].into()),
             applied: None,
+            leaves: false,
             runs: Some(JobKind::Kubelet),
         }];
     });

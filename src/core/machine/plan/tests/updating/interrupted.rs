@@ -15,6 +15,7 @@ fn half_way(jobs: &[(JobKind, UnitState)]) -> Observed {
             name: "cp-1".into(),
             address: Some(THREE[1].into()),
             applied: None,
+            leaves: false,
             runs: None,
         }];
     });
