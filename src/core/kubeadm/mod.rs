@@ -16,6 +16,7 @@ mod documents;
 pub mod feature_gates;
 mod input;
 pub mod labels;
+mod marks;
 mod merge;
 mod network;
 pub mod record;
@@ -32,5 +33,6 @@ pub use input::{
     CERTIFICATES_DIR, CONTROL_PLANE_TAINT, CRI_SOCKET, ClusterInput, Discovery, Endpoint, LocalApi,
     NodeInput,
 };
+pub use marks::{CONTROL_PLANE_LABELS, control_plane_taints};
 pub use merge::merge;
 pub use version::{KubernetesVersion, VersionError};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{NodeAddress, ObjectReference};
 
 use super::observed::{Lookup, Observed, Placement};
-use super::plan::{Phase, Plan, leaving, terminal};
+use super::plan::{Phase, Plan, leaving, running, terminal};
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
 use crate::api::machine::{MachineStatus, MachineVersions};
 use crate::core::TRANSIENT;
@@ -154,13 +154,16 @@ pub fn status(observed: &Observed, plan: &Plan, old: &MachineStatus) -> MachineS
         Placement::None(_) => status.host = None,
     }
     if let Lookup::Known(Some(node)) = &observed.node {
-        status.node_ref = Some(ObjectReference {
-            api_version: Some("v1".into()),
-            kind: Some("Node".into()),
-            name: Some(node.name.clone()),
-            uid: Some(node.uid.clone()),
-            ..ObjectReference::default()
-        });
+        // one that registered anew is recorded once it has what kubeadm gave the one before
+        if !running::lacks_marks(observed, node) {
+            status.node_ref = Some(ObjectReference {
+                api_version: Some("v1".into()),
+                kind: Some("Node".into()),
+                name: Some(node.name.clone()),
+                uid: Some(node.uid.clone()),
+                ..ObjectReference::default()
+            });
+        }
         status.addresses.clone_from(&node.addresses);
         let before = status.versions.take();
         status.versions = Some(MachineVersions {

@@ -7,10 +7,10 @@ use k8s_openapi::api::core::v1::Taint;
 use super::super::cluster::ObservedCluster;
 use super::super::observed::{Lookup, MOMENT, Observed, Placement};
 use super::super::own_node;
-use super::{Action, Plan, update};
+use super::{Action, Plan, leaving, update};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
-use crate::core::kubeadm::KubernetesVersion;
+use crate::core::kubeadm::{self, KubernetesVersion};
 use crate::core::node_change::NodeChange;
 use crate::core::proof::TurnIsOver;
 use crate::core::settings::{self, Rollout};
@@ -107,12 +107,55 @@ pub fn wanted(observed: &Observed) -> NodeChange {
         crate::api::names::ANNOTATION_MACHINE.into(),
         format!("{}/{}", observed.marker.namespace, observed.marker.machine),
     );
-    NodeChange {
+    let own = NodeChange {
         labels: set(machine.spec.metadata.labels.clone()),
         annotations: set(annotations),
         taints: machine.spec.taints.clone(),
         ..NodeChange::default()
+    };
+    match kubeadm_marks(observed) {
+        Some(marks) => with(own, marks),
+        None => own,
     }
+}
+
+/// kubeadm's marks of a control plane, where its Node is another one than the Machine has recorded: it was deleted by hand, and a
+/// kubelet registers it without them. On the recorded one they are the user's to change.
+fn kubeadm_marks(observed: &Observed) -> Option<NodeChange> {
+    let Lookup::Known(Some(node)) = &observed.node else {
+        return None;
+    };
+    let status = observed.machine.status.as_ref()?;
+    let recorded = status.node_ref.as_ref()?.uid.as_ref()?;
+    if *recorded == node.uid || observed.is_deleting() || !leaving::is_asked(observed) {
+        return None;
+    }
+    let spec = observed.cluster.as_ref()?.spec.as_ref().ok()?;
+    let labels = kubeadm::CONTROL_PLANE_LABELS.map(|label| (label.to_owned(), String::new()));
+    Some(NodeChange {
+        labels: set(labels.into()),
+        taints: kubeadm::control_plane_taints(spec, observed.is_initializer()),
+        ..NodeChange::default()
+    })
+}
+
+/// Whether its Node is not the recorded one, and still lacks kubeadm's marks.
+pub fn lacks_marks(observed: &Observed, node: &NodeView) -> bool {
+    kubeadm_marks(observed).is_some() && differs(&wanted(observed), node)
+}
+
+/// Both; what the first says counts.
+fn with(mut first: NodeChange, second: NodeChange) -> NodeChange {
+    for (label, value) in second.labels {
+        first.labels.entry(label).or_insert(value);
+    }
+    for taint in second.taints {
+        let is_same = |own: &Taint| own.key == taint.key && own.effect == taint.effect;
+        if !first.taints.iter().any(is_same) {
+            first.taints.push(taint);
+        }
+    }
+    first
 }
 
 fn differs(wanted: &NodeChange, node: &NodeView) -> bool {

@@ -132,3 +132,73 @@ fn a_node_that_a_lost_machine_left_behind_goes_and_any_other_stands_in_the_way()
         "the end of that Node wakes nobody here"
     );
 }
+
+#[test]
+fn the_node_of_a_control_plane_that_registers_anew_gets_the_marks_of_kubeadm() {
+    use crate::core::kubeadm::CONTROL_PLANE_LABELS;
+    use crate::core::machine::{plan::running, status};
+    let of = |recorded: &str, settings: Value, marked: bool| {
+        let change = json!({ "status": { "nodeRef": { "name": "host-a", "uid": recorded } } });
+        let mut observed = edited(running(control_plane()), &change);
+        observed = with_cluster(observed, |cluster| {
+            let settings = json!({ "kubeadm": settings });
+            cluster.spec = Ok(serde_json::from_value(settings).expect("settings"));
+        });
+        if let (true, Lookup::Known(Some(node))) = (marked, &observed.node) {
+            let mut node = node.as_ref().clone();
+            let labels = CONTROL_PLANE_LABELS.map(|label| (label.to_owned(), String::new()));
+            node.labels.extend(labels);
+            node.taints = running::wanted(&observed).taints;
+            observed.node = Lookup::Known(Some(Arc::new(node)));
+        }
+        observed
+    };
+    let none = json!({ "joinConfiguration": { "nodeRegistration": { "taints": [] } } });
+    let another = json!({ "initConfiguration": { "nodeRegistration": { "taints": [] } } });
+    let own = json!({ "joinConfiguration": { "nodeRegistration": {
+        "taints": [{ "key": "etcd", "value": "here", "effect": "NoExecute" }],
+    } } });
+    let role = "node-role.kubernetes.io/control-plane";
+    let update = [Action::UpdateNode {
+        node: "host-a".into(),
+        uid: "node".into(),
+    }];
+    // what is recorded, the settings, whether it has the marks; whether they are set, and the taints
+    let table = [
+        ("the recorded one", "node", json!({}), false, false, &[][..]),
+        ("another", "before", json!({}), false, true, &[role]),
+        (
+            "it has them by now",
+            "before",
+            json!({}),
+            true,
+            false,
+            &[role],
+        ),
+        ("no taint is wanted", "before", none, false, true, &[]),
+        ("of init alone", "before", another, false, true, &[role]),
+        ("another taint", "before", own, false, true, &["etcd"]),
+    ];
+    for (case, recorded, settings, marked, is_set, taints) in table {
+        let observed = of(recorded, settings, marked);
+        let wanted = running::wanted(&observed);
+        let keys: Vec<_> = wanted.taints.iter().map(|taint| &*taint.key).collect();
+        assert_eq!(keys, taints, "{case}");
+        let has_labels = CONTROL_PLANE_LABELS
+            .iter()
+            .all(|label| wanted.labels.contains_key(*label));
+        assert_eq!(has_labels, recorded != "node", "{case}");
+        let plan = plan(&observed, at(0));
+        let actions = if is_set { &update[..] } else { &[] };
+        assert_eq!(plan.actions, actions, "{case}");
+        // recorded only then: a manager that is stopped in between sets them as well
+        let before = observed.machine.status.clone().expect("a status");
+        let status = status::status(&observed, &plan, &before);
+        let uid = status.node_ref.and_then(|node| node.uid);
+        let expected = if is_set { recorded } else { "node" };
+        assert_eq!(uid.as_deref(), Some(expected), "{case}");
+    }
+    let change = json!({ "status": { "nodeRef": { "name": "host-a", "uid": "before" } } });
+    let worker = edited(running(worker()), &change);
+    assert_eq!(plan(&worker, at(0)).actions, []);
+}

@@ -163,3 +163,44 @@ fn a_drain_goes_no_further_where_no_other_node_takes_pods() {
     });
     assert_eq!(kinds(&plan(&alone, at(0))), ["drain", "kubelet"]);
 }
+
+#[test]
+fn one_that_is_half_upgraded_keeps_the_turn_unless_what_is_in_the_way_needs_it() {
+    let of = |sick: &str, change: fn(&mut ObservedCluster)| {
+        let failed = UnitState::Failed(Failure {
+            at: step("upgrade"),
+            ..match failure("no") {
+                UnitState::Failed(failure) => failure,
+                other => panic!("{other:?}"),
+            }
+        });
+        let observed = with_turn(old_control_plane(&THREE, &[(JobKind::Upgrade, failed)]), ME);
+        let observed = with_cluster(observed, |cluster| {
+            let mut members = (*etcd_at(&THREE)).clone();
+            let id = members.at(sick).expect("a member").id;
+            members.health.remove(&id);
+            cluster.etcd = Lookup::Known(Arc::new(members));
+            let other = |name: &str, address: &str| ControlPlaneMachine {
+                name: name.into(),
+                address: Some(address.into()),
+                ..ControlPlaneMachine::default()
+            };
+            cluster.other_control_planes = vec![other("cp-1", THREE[1]), other("cp-2", THREE[2])];
+            change(cluster);
+        });
+        let waits = plan(&observed, at(0));
+        let says = finding(&waits, "UpToDate");
+        assert_eq!(says.reason, Reason::QuorumAtRisk, "{}", says.message);
+        kinds(&waits)
+    };
+    let kept = of(THREE[1], |_| ());
+    assert_eq!(kept, [""; 0], "no other control plane begins meanwhile");
+    let leaves = of(THREE[1], |cluster| {
+        cluster.other_control_planes[0].leaves = true
+    });
+    assert_eq!(leaves, ["return"], "the dead one leaves");
+    let no_machine = of(THREE[2], |cluster| {
+        cluster.other_control_planes.pop();
+    });
+    assert_eq!(no_machine, ["return"], "the Cluster removes it");
+}
