@@ -12,10 +12,12 @@ use crate::api::machine::is_same_version;
 use crate::api::names::ANNOTATION_ADDONS_DUE;
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::paused::paused_by;
+use crate::controllers::whose::ProviderObject;
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::machine::apart;
 use crate::core::machine::neighbours::{
-    self, AddonsDue, Moving, Neighbours, is_updating, moves_version, oldest_kubelet, takes_pods,
+    self, AddonsDue, Moving, Neighbours, is_ready_to_join, is_updating, moves_version,
+    oldest_kubelet, takes_pods,
 };
 use crate::core::{Key, NodeView, settings};
 
@@ -29,6 +31,8 @@ pub(super) fn of(
     spec: Option<&ClusterProviderSpec>,
 ) -> Neighbours {
     let addons = addons(controller, cluster, machine);
+    let leaves = is_control_plane && machine.metadata.deletion_timestamp.is_some();
+    let joins = leaves.then(|| joins(controller, cluster)).flatten();
     let behind = spec.map(|spec| settings::behind(machine, spec));
     let behind = behind.filter(settings::Behind::can_follow);
     let follows_before = spec
@@ -42,6 +46,7 @@ pub(super) fn of(
         return Neighbours {
             addons,
             follows_before,
+            joins,
             ..Neighbours::default()
         };
     }
@@ -49,6 +54,7 @@ pub(super) fn of(
     let mut neighbours = Neighbours {
         addons,
         follows_before,
+        joins,
         updating: upgrading(controller, turn, machine, is_control_plane).or_else(updating),
         ..Neighbours::default()
     };
@@ -74,6 +80,19 @@ pub(super) fn of(
         }
     }
     neighbours
+}
+
+/// A control-plane Machine that waits for nothing but the turn to join.
+fn joins(controller: &Machines, cluster: &Cluster) -> Option<String> {
+    let stores = controller.base.stores();
+    let key = Key::ControlPlane(cluster.namespace()?, cluster.name_any());
+    let machines = stores.machines.by(&key);
+    // what a paused one said last is old
+    let is_paused = |machine: &Machine| paused_by(stores, machine).is_some();
+    let ready = machines.iter().find(|machine| {
+        is_ready_to_join(machine) && machine.is_ours(stores) && !is_paused(machine)
+    });
+    ready.map(|machine| machine.name_any())
 }
 
 fn is_as_wanted(machine: &Machine) -> bool {

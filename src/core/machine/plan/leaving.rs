@@ -11,7 +11,7 @@ use super::joining::{has_turn, in_the_way};
 use super::{Action, Plan, address, update};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{Finding, Reason};
-use crate::core::control_plane::{Change, Member, Obstacle, permits};
+use crate::core::control_plane::{Change, Member, Members, Obstacle, permits};
 use crate::core::node::{JobKind, UnitState};
 use crate::core::proof::TurnIsOver;
 
@@ -62,7 +62,10 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
             let message = "waiting until another control plane takes part in holding the virtual IP. If that lasts: condition UpToDate of the other control-plane Machines, and their Hosts, say what is in the way";
             Leaving::Waits(deleting(Reason::AddressChanging, message))
         }
-        Ok(()) => Leaving::Member(member),
+        Ok(()) => match joins_first(observed, cluster, members, member) {
+            Some(why) => Leaving::Waits(deleting(Reason::WaitingForTurn, why)),
+            None => Leaving::Member(member),
+        },
         Err(Obstacle::LastMember(_)) => Leaving::Waits(last(cluster)),
         Err(obstacle) => {
             let message = format!(
@@ -73,6 +76,26 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
             Leaving::Waits(deleting(obstacle.reason(), message))
         }
     }
+}
+
+/// Why one whose member votes and serves leaves later: another control plane is ready to join, and etcd has a member more meanwhile.
+/// One that has begun to leave goes on.
+fn joins_first(
+    observed: &Observed,
+    cluster: &ObservedCluster,
+    members: &Members,
+    member: &Member,
+) -> Option<String> {
+    let name = cluster.neighbours.joins.as_ref()?;
+    let can_wait = !member.is_learner && members.trouble(member).is_none();
+    let has_begun = has_turn(observed, cluster, TurnAction::Remove);
+    let may_join = permits(members, Change::Add).is_ok();
+    (can_wait && may_join && !has_begun).then(|| {
+        format!(
+            "waiting to leave: Machine {name} is prepared, and joins the control plane first. If that does not proceed: tatara describe machine {name} -n {}",
+            observed.marker.namespace
+        )
+    })
 }
 
 /// Why the turn of a Machine that waits to leave is over, though it may not leave yet: its member votes, and kubeadm does not run

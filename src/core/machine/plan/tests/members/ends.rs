@@ -254,3 +254,39 @@ fn no_member_is_changed_while_a_job_runs_on_the_host_of_another() {
         assert!(!waits.actions.iter().any(changes), "{:?}", waits.actions);
     }
 }
+
+#[test]
+fn a_join_that_is_ready_goes_before_a_leave_that_can_wait() {
+    let three = &[OWN, FIRST, SECOND];
+    let of = |change: fn(&mut ObservedCluster)| {
+        let leaves = beside(deleted(running(control_plane()), at(0)), |c| {
+            c.etcd = Lookup::Known(etcd_at(three));
+            c.neighbours.joins = Some("cp-3".into());
+            change(c);
+        });
+        plan(&ours(leaves, Vec::new()), at(1))
+    };
+    let leaves = |plan: &Plan| {
+        let takes = |action: &Action| *action == Action::TakeTurn(TurnAction::Remove);
+        plan.actions.iter().any(takes)
+    };
+    let waits = of(|_| ());
+    assert!(!leaves(&waits), "{:?}", waits.actions);
+    let parts = &["Machine cp-3 is prepared, and joins the control plane first"][..];
+    let told = finding(&waits, "Deleting");
+    assert_eq!(told.reason, Reason::WaitingForTurn);
+    assert!(told.message.contains(parts[0]), "{}", told.message);
+    let table: [(&str, fn(&mut ObservedCluster)); 3] = [
+        ("none is ready", |c| c.neighbours.joins = None),
+        ("it does not serve", |c| {
+            c.etcd = unhealthy(&[OWN, FIRST, SECOND], OWN)
+        }),
+        ("it has begun to leave", |c| {
+            c.turn = Some(turn(ME, TurnAction::Remove));
+        }),
+    ];
+    for (case, change) in table {
+        let plan = of(change);
+        assert!(leaves(&plan), "{case}: {:#?}", plan.findings);
+    }
+}
