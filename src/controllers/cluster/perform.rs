@@ -62,6 +62,9 @@ pub async fn perform(
         Action::ApplySettings { from, to } => {
             return settings::apply(controller, observed, from, to).await;
         }
+        Action::ForgetAddons { version } => {
+            settings::forget_addons(controller, cluster, version).await?;
+        }
         Action::ApplyAddons => {
             if let Ok(spec) = &observed.spec {
                 addons::apply(controller, cluster, spec, now).await?;

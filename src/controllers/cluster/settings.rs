@@ -10,9 +10,10 @@ use crate::api::names::{
     ANNOTATION_ADDONS_DUE, ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT,
     ANNOTATION_SETTINGS_WRITING,
 };
-use crate::api::{Cluster, ClusterProviderSpec};
+use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::core::Key;
 use crate::core::cluster::{Moves, Observed};
+use crate::core::kubeadm::record::version as recorded_version;
 use crate::core::kubeadm::{ClusterInput, Endpoint, Kept, KubernetesVersion, change};
 use crate::core::settings::{self, CLUSTER, KUBE_PROXY, Settings};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
@@ -63,13 +64,16 @@ pub(super) fn moves(
     turn: Option<&Turn>,
 ) -> Option<Moves> {
     if let Some(due) = cluster.annotations().get(ANNOTATION_ADDONS_DUE) {
+        let key = Key::ControlPlane(cluster.namespace()?, cluster.name_any());
+        let mut all = controller.base.stores().machines.by(&key);
+        // one that is being deleted may just be writing kubeadm's record
+        let is_forsaken = !all.iter().any(|machine| wants(machine, due));
+        all.retain(|machine| machine.metadata.deletion_timestamp.is_none());
+        let is_wanted = all.iter().any(|machine| wants(machine, due));
         return Some(Moves {
             what: format!("CoreDNS and kube-proxy have {due}"),
-            remedy: if is_wanted(controller, cluster, due) {
-                ""
-            } else {
-                GIVEN_UP
-            },
+            remedy: if is_wanted { "" } else { GIVEN_UP },
+            forsaken: is_forsaken.then(|| due.clone()),
         });
     }
     let turn = turn.filter(|turn| turn.action == TurnAction::Upgrade)?;
@@ -81,18 +85,46 @@ pub(super) fn moves(
     (holder.runs_other() != Some(false) && !fails).then(|| Moves {
         what: format!("Machine {} is updated", turn.name),
         remedy: "",
+        forsaken: None,
     })
 }
 
-/// Whether a control plane that stays is to run this version, or a newer one.
-fn is_wanted(controller: &Clusters, cluster: &Cluster, version: &str) -> bool {
+/// Whether a control plane is to run this version, or a newer one.
+fn wants(machine: &Machine, version: &str) -> bool {
     let parsed = |version: &str| version.parse::<KubernetesVersion>().ok();
-    let due = parsed(version);
-    let machines = controller.control_planes.machines(cluster);
-    machines.iter().any(|machine| {
-        let wanted = machine.versions().and_then(|v| v.control_plane.as_deref());
-        machine.metadata.deletion_timestamp.is_none() && wanted.and_then(parsed) >= due
-    })
+    let wanted = machine.versions().and_then(|v| v.control_plane.as_deref());
+    wanted.and_then(parsed) >= parsed(version)
+}
+
+/// Forgets that kubeadm's addons are to follow to a version, if kubeadm's record was never raised to it: the Machine that announced
+/// that was deleted before it wrote the record.
+///
+/// # Errors
+/// `ReconcileError::Other` when the workload cluster does not answer; `Conflict`, `Api` and `NotLeading` as for any write on
+/// the Cluster.
+pub(super) async fn forget_addons(
+    controller: &Clusters,
+    cluster: &Cluster,
+    version: &str,
+) -> Result<(), ReconcileError> {
+    let Some(workload) = controller.workloads.get(cluster) else {
+        return Ok(());
+    };
+    let read = kubeadm_config::read(workload.client(), Kept::Cluster).await;
+    let record = read.map_err(|error| failed(&error))?;
+    let recorded = record.and_then(|record| recorded_version(&record.text));
+    let due = version.parse::<KubernetesVersion>().ok();
+    let is_older = recorded
+        .zip(due)
+        .is_some_and(|(recorded, due)| recorded < due);
+    if !is_older {
+        return Ok(());
+    }
+    let change = json!({ "metadata": { "annotations": { (ANNOTATION_ADDONS_DUE): null } } });
+    let now = |cluster: &Cluster| cluster.annotations().get(ANNOTATION_ADDONS_DUE).cloned();
+    patch::swap(&controller.base.engine, cluster, now, |_| change.clone()).await?;
+    tracing::info!(cluster = %cluster.name_any(), version, "no control plane has, or is to have, the version to which kubeadm's addons were to follow");
+    Ok(())
 }
 
 /// Records what kubeadm's ConfigMaps have.

@@ -172,4 +172,7 @@ pub struct Moves {
     pub what: String,
     /// What to do where that never comes, as another sentence.
     pub remedy: &'static str,
+    /// The version to which kubeadm's addons are to follow, where no control-plane Machine wants it any more, nor one that is
+    /// being deleted: kubeadm's record may never have been raised to it.
+    pub forsaken: Option<String>,
 }

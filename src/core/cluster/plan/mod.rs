@@ -62,6 +62,11 @@ pub enum Action {
         /// What they are to have.
         to: Settings,
     },
+    /// Forget that kubeadm's addons are to follow to this version, if kubeadm's record is older.
+    ForgetAddons {
+        /// The version.
+        version: String,
+    },
     /// Apply the addons.
     ApplyAddons,
     /// Add a finalizer to its Secrets until it is deleted.

@@ -19,6 +19,16 @@ pub(super) fn keep(observed: &Observed, plan: &mut Plan) {
     if observed.external || observed.initialized_by.is_none() {
         return;
     }
+    let is_healthy = observed
+        .health
+        .as_ref()
+        .is_some_and(|health| health.judgement.verdict == Verdict::Healthy);
+    let serves = observed.connected && is_healthy;
+    let forsaken = observed.moves.as_ref();
+    let forsaken = forsaken.and_then(|moves| moves.forsaken.clone());
+    if let Some(version) = forsaken.filter(|_| serves) {
+        plan.actions.push(Action::ForgetAddons { version });
+    }
     match record_step(&observed.cluster, spec, observed.made_with.clone()) {
         RecordStep::Keep => {
             let annotations = observed.cluster.annotations();
@@ -45,15 +55,11 @@ pub(super) fn keep(observed: &Observed, plan: &mut Plan) {
         RecordStep::Follow { from, to } => {
             let recorded = from.first().map(|from| between(from, &to));
             let differences = recorded.unwrap_or_default().join("; ");
-            let is_healthy = observed
-                .health
-                .as_ref()
-                .is_some_and(|health| health.judgement.verdict == Verdict::Healthy);
-            let message = if let Some(Moves { what, remedy }) = &observed.moves {
+            let message = if let Some(Moves { what, remedy, .. }) = &observed.moves {
                 format!(
                     "waiting until {what}, to write into kubeadm's ConfigMaps: {differences}{remedy}"
                 )
-            } else if observed.connected && is_healthy {
+            } else if serves {
                 plan.actions.push(Action::ApplySettings { from, to });
                 format!("writing into kubeadm's ConfigMaps: {differences}")
             } else {

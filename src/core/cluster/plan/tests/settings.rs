@@ -47,6 +47,7 @@ fn an_edit_is_carried_into_kubeadms_configmaps_while_the_api_serves() {
         moves: Some(Moves {
             what: "Machine cp-0 is updated".into(),
             remedy: ". Help",
+            forsaken: None,
         }),
         ..behind.clone()
     };
@@ -106,4 +107,28 @@ fn what_an_earlier_release_left_is_recorded_and_left() {
         &["tatara.dev/settings-kept-"][..],
     );
     expect("left", &edited(Some(&from), kept.as_deref()), &[], left);
+}
+
+#[test]
+fn addons_that_no_control_plane_wants_to_follow_are_forgotten_while_the_api_serves() {
+    let of = |forsaken: Option<&str>, change: fn(&mut Observed)| {
+        let settings = of_cluster(&pods(200));
+        let mut observed = Observed {
+            moves: Some(Moves {
+                what: "CoreDNS and kube-proxy have v1.36.3".into(),
+                remedy: "",
+                forsaken: forsaken.map(Into::into),
+            }),
+            ..edited(Some(&settings), None)
+        };
+        change(&mut observed);
+        plan(&observed).actions
+    };
+    let forgets = [Action::ForgetAddons {
+        version: "v1.36.3".into(),
+    }];
+    assert_eq!(of(Some("v1.36.3"), |_| ()), forgets);
+    assert_eq!(of(None, |_| ()), [], "one wants it");
+    let silent = of(Some("v1.36.3"), |observed| observed.health = None);
+    assert_eq!(silent, [], "its record cannot be read");
 }
