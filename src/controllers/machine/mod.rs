@@ -29,7 +29,7 @@ use crate::api::conditions::{ConditionType, Finding};
 use crate::api::{Machine, MachineStatus};
 use crate::clock;
 use crate::core::machine::plan::{self, Action, Plan, update};
-use crate::core::machine::{Observed, status};
+use crate::core::machine::{LastLook, Observed, status};
 use crate::engine::{ActionOutcome, Controller, Engine, ReconcileError};
 use crate::memory::ByUid;
 use crate::metrics::Metrics;
@@ -62,6 +62,8 @@ pub struct Machines {
     pub tokens: ByUid<String>,
     /// Identity of the unit of kind Address that was last seen to have succeeded, by UID of the Machine.
     pub addresses: ByUid<String>,
+    /// What the host of a control plane showed when it was asked last, by UID of the Machine.
+    pub looks: ByUid<LastLook>,
     /// Metrics of the manager.
     pub metrics: Metrics,
 }
@@ -76,6 +78,7 @@ impl Machines {
         self.hosts.sightings.forget_ended(uid);
         self.tokens.remove(uid);
         self.addresses.remove(uid);
+        self.looks.remove(uid);
     }
 
     /// Retries failed operations of a Machine at once.

@@ -1,9 +1,9 @@
 //! Which etcd member a Machine has, and who else is in the control plane.
 
-use super::observed::{Lookup, Observed, Placement};
+use super::observed::{Contact, Lookup, Observed, Placement};
 use super::units::node_name;
 use crate::core::control_plane::{Member, Members};
-use crate::core::node::JobKind;
+use crate::core::node::{JobKind, Observation, UnitState};
 use crate::core::proof::{MemberProof, MemberState, TurnIsOver};
 
 /// Another control-plane Machine of the cluster.
@@ -17,8 +17,32 @@ pub struct ControlPlaneMachine {
     pub applied: Option<String>,
     /// It is being deleted.
     pub leaves: bool,
-    /// The job that is followed on its host now, of those that change a member.
+    /// The job that runs on its host, as far as this process knows, of those that change a member.
     pub runs: Option<JobKind>,
+    /// This process has not asked its host yet.
+    pub is_unasked: bool,
+}
+
+/// What the host of a control plane showed when this process asked it last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LastLook {
+    /// It was not asked yet. A management cluster that was restored from a backup may know nothing of what runs there.
+    #[default]
+    Never,
+    /// No job that changes a member, or it could not be asked.
+    Idle,
+    /// This job ran.
+    Runs(JobKind),
+}
+
+impl LastLook {
+    /// The job that ran.
+    pub fn job(self) -> Option<JobKind> {
+        match self {
+            Self::Runs(kind) => Some(kind),
+            Self::Never | Self::Idle => None,
+        }
+    }
 }
 
 impl Observed {
@@ -45,6 +69,38 @@ impl Observed {
         }
         names.extend(status.and_then(|status| status.node_ref.as_ref()?.name.as_deref()));
         (addresses, names)
+    }
+
+    /// The job that changes a member and runs on its host, by what that shows. After a join, the commands of the user change none.
+    pub fn job_of_member(&self, seen: &Observation) -> Option<JobKind> {
+        let is_joined = seen
+            .owner
+            .of(&self.marker)
+            .is_some_and(|owner| owner.joined);
+        let is_running = |kind: &JobKind| {
+            let job = seen.job(&self.marker.job(*kind));
+            let is_running = job.is_some_and(|job| matches!(job.state, UnitState::Running(_)));
+            is_running && !(is_joined && *kind == JobKind::Join)
+        };
+        JobKind::OF_MEMBER.into_iter().find(is_running)
+    }
+
+    /// Takes in what its host showed in this pass.
+    pub fn learn_look(&mut self) {
+        let seen = match &self.placement {
+            Placement::Held(held) => match &held.contact {
+                Contact::Seen(seen) => Some(seen),
+                _ => None,
+            },
+            Placement::None(_) => None,
+        };
+        if let Some(seen) = seen {
+            let runs = self.job_of_member(seen);
+            self.last_look = runs.map_or(LastLook::Idle, LastLook::Runs);
+        } else if self.last_look == LastLook::Never {
+            // a host that cannot be asked, or that is none, holds nobody up for ever
+            self.last_look = LastLook::Idle;
+        }
     }
 
     /// Evidence about its etcd member, from this list.

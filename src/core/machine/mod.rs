@@ -14,7 +14,7 @@ pub mod units;
 
 pub use ask::must_ask;
 pub use cluster::ObservedCluster;
-pub use member::ControlPlaneMachine;
+pub use member::{ControlPlaneMachine, LastLook};
 pub use neighbours::{AddonsDue, Neighbours};
 pub use observed::{
     Contact, GatewayView, HostChoice, Infrastructure, Lookup, MOMENT, Namesake, Observed,

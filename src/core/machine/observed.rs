@@ -9,6 +9,7 @@ use kube::ResourceExt;
 
 use super::cluster::ObservedCluster;
 use super::kind::{self, PlaceKind};
+use super::member::LastLook;
 use crate::api::conditions::{ConditionType, Reason, is_true};
 use crate::api::names::{
     ANNOTATION_HOST_IS_GONE, ANNOTATION_SETTINGS, FINALIZER_MACHINE, provider_id,
@@ -72,6 +73,8 @@ pub struct Observed {
     pub own_address: Option<String>,
     /// Identity of the last unit of kind Address that was seen to have succeeded on its host.
     pub applied_address: Option<String>,
+    /// What its host showed when this process asked it last.
+    pub last_look: LastLook,
     /// A bootstrap token of it may still be there.
     pub has_token: bool,
     /// Failures in a row, by job.

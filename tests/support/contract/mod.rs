@@ -13,7 +13,7 @@ use kube::core::NamespaceResourceScope;
 use tatara::api::conditions::Reason;
 use tatara::api::{Machine, MachineProviderSpec};
 use tatara::core::machine::plan::{Acquire, Power, Release};
-use tatara::core::machine::{Infrastructure, Lookup, Observed, Placement, Refusal};
+use tatara::core::machine::{Infrastructure, LastLook, Lookup, Observed, Placement, Refusal};
 use tatara::core::node::Marker;
 use tatara::engine::{Engine, ReconcileError};
 use tatara::providers::{Place, Provider};
@@ -215,6 +215,7 @@ pub fn observed(machine: Machine) -> Observed {
         follow: None,
         own_address: None,
         applied_address: None,
+        last_look: LastLook::Idle,
         has_token: false,
         attempts: [].into(),
         machine: Arc::new(machine),

@@ -50,19 +50,38 @@ pub(super) fn others(
         status.is_some_and(|status| status.node_ref.is_some())
     };
     let runs = |machine: &crate::api::Machine| {
-        let follow = controller.follows.current(&machine.uid()?)?;
-        let kind = follow.job.kind;
-        let changes = JobKind::OF_MEMBER.contains(&kind);
-        (changes && !(kind == JobKind::Join && has_node(machine))).then_some(kind)
+        let uid = machine.uid()?;
+        let follow = controller.follows.current(&uid);
+        let followed = follow.map(|follow| follow.job.kind);
+        let changes = |kind: &JobKind| {
+            JobKind::OF_MEMBER.contains(kind) && !(*kind == JobKind::Join && has_node(machine))
+        };
+        let seen = || controller.looks.get(&uid).unwrap_or_default().job();
+        followed.filter(changes).or_else(seen)
     };
     let other = |machine: &Arc<crate::api::Machine>| ControlPlaneMachine {
         runs: runs(machine),
+        is_unasked: !controller
+            .looks
+            .contains(&machine.uid().unwrap_or_default()),
         leaves: machine.metadata.deletion_timestamp.is_some(),
         name: machine.name_any(),
         address: controller.providers.server_of(machine).map(|(_, at)| at),
         applied: controller.addresses.get(&machine.uid().unwrap_or_default()),
     };
     machines.iter().map(other).collect()
+}
+
+/// Remembers what the host of a control plane shows of jobs that change a member.
+pub(super) fn note_look(controller: &Machines, observed: &mut Observed) {
+    let before = observed.last_look;
+    observed.learn_look();
+    if !observed.acts_as_control_plane() || observed.last_look == before {
+        return;
+    }
+    let (uid, look) = (observed.uid().to_owned(), observed.last_look);
+    controller.looks.insert(uid, look);
+    wake_others(controller, observed);
 }
 
 /// Remembers what its host shows of the job Address.
@@ -84,17 +103,20 @@ pub(super) fn note_address(controller: &Machines, observed: &mut Observed) {
         None => controller.addresses.remove(observed.uid()),
     };
     // a newcomer waits for the others to know of it
-    if before != observed.applied_address
-        && let Some(cluster) = controller
-            .base
-            .stores()
-            .clusters
-            .get(&observed.marker.namespace, &observed.marker.cluster)
-    {
-        for machine in controller.control_planes.machines(&cluster) {
-            if machine.uid().as_deref() != Some(observed.uid()) {
-                controller.base.wakers.machines.wake_object(&machine);
-            }
+    if before != observed.applied_address {
+        wake_others(controller, observed);
+    }
+}
+
+/// Wakes the other control planes of its Cluster.
+fn wake_others(controller: &Machines, observed: &Observed) {
+    let (namespace, name) = (&observed.marker.namespace, &observed.marker.cluster);
+    let Some(cluster) = controller.base.stores().clusters.get(namespace, name) else {
+        return;
+    };
+    for machine in controller.control_planes.machines(&cluster) {
+        if machine.uid().as_deref() != Some(observed.uid()) {
+            controller.base.wakers.machines.wake_object(&machine);
         }
     }
 }

@@ -92,6 +92,7 @@ pub async fn observe(
             None
         },
         applied_address: controller.addresses.get(&marker.uid),
+        last_look: controller.looks.get(&marker.uid).unwrap_or_default(),
         attempts: JobKind::ALL
             .map(|kind| (kind, controller.follows.attempts(&marker.job(kind))))
             .into(),
@@ -128,6 +129,7 @@ pub async fn observe(
     }
     own_node::check_name(&mut observed);
     etcd::note_address(controller, &mut observed);
+    etcd::note_look(controller, &mut observed);
     observed.namesake = node::namesake(controller, cluster.as_deref(), &observed);
     Ok(observed)
 }

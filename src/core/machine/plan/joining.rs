@@ -265,7 +265,13 @@ pub(super) fn in_the_way(observed: &Observed, cluster: &ObservedCluster) -> Opti
     }
     let mut others = cluster.other_control_planes.iter();
     others.find_map(|other| {
-        let (name, what) = (&other.name, other.runs?.title());
+        let name = &other.name;
+        if other.is_unasked {
+            return Some(format!(
+                "the manager has just started, and asks the host of control-plane Machine {name} whether a job runs there"
+            ));
+        }
+        let what = other.runs?.title();
         Some(format!(
             "{what} runs on the host of control-plane Machine {name}, and members change one at a time. If it does not proceed: tatara describe machine {name} -n {}",
             observed.marker.namespace

@@ -12,7 +12,7 @@ use super::{Action, Plan, address, update};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{Finding, Reason};
 use crate::core::control_plane::{Change, Member, Members, Obstacle, permits};
-use crate::core::node::{JobKind, UnitState};
+use crate::core::node::JobKind;
 use crate::core::proof::TurnIsOver;
 
 /// What a Machine that is being deleted still is to the etcd of its cluster.
@@ -166,20 +166,14 @@ fn kubeadm_on_host(observed: &Observed) -> OnHost {
     };
     // whoever has the turn: a management cluster that was restored from a backup may know of none, or of an older one
     if let Contact::Seen(seen) = &held.contact {
-        // the commands of the user after it add no member
-        let is_joined = observed.owner().is_some_and(|owner| owner.joined);
-        let is_running = |kind: &JobKind| {
-            let job = seen.job(&observed.marker.job(*kind));
-            let is_running = job.is_some_and(|job| matches!(job.state, UnitState::Running(_)));
-            is_running && !(is_joined && *kind == JobKind::Join)
-        };
-        let running = JobKind::OF_MEMBER.into_iter().find(is_running);
+        let running = observed.job_of_member(seen);
         return running.map_or(OnHost::Over, |kind| OnHost::Runs(runs(kind)));
     }
     let Some(kind) = job_of_turn(observed) else {
         let followed = observed.follow.as_ref().map(|follow| follow.job.kind);
         let changes = |kind: &JobKind| matches!(kind, JobKind::Upgrade | JobKind::Kubelet);
-        let running = followed.filter(|kind| changes(kind) && !held.releasing);
+        let running = followed.filter(changes).or(observed.last_look.job());
+        let running = running.filter(|_| !held.releasing);
         return running.map_or(OnHost::Over, |kind| OnHost::Runs(runs(kind)));
     };
     let what = kind.title();

@@ -23,6 +23,7 @@ use crate::api::MachineProviderSpec;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status, find, is_true};
 use crate::core::kubeadm::KubernetesVersion;
+use crate::core::node::JobKind;
 use crate::core::proof::TurnIsOver;
 use crate::core::{Next, NodeView, settings};
 
@@ -205,6 +206,7 @@ fn is_left_half_way(observed: &Observed) -> bool {
 pub(super) fn is_begun(observed: &Observed) -> bool {
     is_told(observed)
         || has_turn_to_upgrade(observed)
+        || observed.last_look.job().is_some_and(JobKind::updates)
         || settings::is_unfinished(&observed.machine)
         || known_node(observed).is_some_and(NodeView::is_cordoned_by_us)
 }

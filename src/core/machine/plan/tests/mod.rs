@@ -36,7 +36,9 @@ use crate::api::names::{
 use crate::api::{Cluster, ClusterProviderSpec, Machine, MachineProviderSpec};
 use crate::core::control_plane::{Member, MemberHealth, MemberId, Members};
 use crate::core::kubeadm::Endpoint;
-use crate::core::machine::{HostChoice, ObservedCluster, Refusal, SpecProblem, Unheld, units};
+use crate::core::machine::{
+    HostChoice, LastLook, ObservedCluster, Refusal, SpecProblem, Unheld, units,
+};
 use crate::core::node::{
     Attempts, Failure, Job, JobKind, Marker, Observation, Owner, Ownership, Progress,
     SoftwareVersions, UnitState, UnitStatus,
@@ -149,6 +151,7 @@ fn observed(control_plane: bool) -> Observed {
         follow: None,
         own_address: None,
         applied_address: None,
+        last_look: LastLook::Idle,
         has_token: false,
         attempts: [].into(),
         paused_by: None,

@@ -227,6 +227,7 @@ fn who_gave_the_virtual_ip_away_and_does_not_leave_takes_part_again() {
             address: Some(SECOND.into()),
             applied: Some("unit".into()),
             leaves: false,
+            is_unasked: false,
             runs: None,
         });
     };
@@ -267,11 +268,29 @@ fn a_host_is_asked_only_while_its_machine_leaves() {
         c.etcd = Lookup::Known(etcd_at(THREE));
         c.turn = Some(turn(ME, TurnAction::Remove));
     });
+    let drained = |observed: Observed| {
+        let draining = json!({
+            "type": "Draining", "status": "True", "reason": "Draining", "message": "",
+            "lastTransitionTime": "2027-01-15T08:00:00Z",
+        });
+        edited(observed, &json!({ "status": { "conditions": [draining] } }))
+    };
+    let looked = |last_look| Observed {
+        last_look,
+        ..knows(stays(virtual_ip))
+    };
     for (case, observed, is_asked) in [
         ("at rest", knows(stays(virtual_ip)), false),
         ("before its turn", knows(leaving(virtual_ip)), true),
         ("it leaves", knows(leaving(leaves)), true),
         ("an address that is not ours", not_ours, true),
+        (
+            "its drain may last",
+            drained(knows(leaving(virtual_ip))),
+            false,
+        ),
+        ("not asked since the start", looked(LastLook::Never), true),
+        ("a job ran", looked(LastLook::Runs(JobKind::Upgrade)), true),
     ] {
         assert_eq!(must_ask(&observed), is_asked, "{case}");
     }

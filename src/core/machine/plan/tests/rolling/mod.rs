@@ -111,6 +111,7 @@ struct Object {
 #[derive(Clone, Debug, Default)]
 struct Memory {
     follow: Option<Follow>,
+    look: LastLook,
     attempts: std::collections::BTreeMap<JobKind, Attempts>,
 }
 

@@ -15,6 +15,7 @@ impl World {
             return Ok(());
         }
         let observed = self.observed(which);
+        self.memory[which].look = observed.last_look;
         let plan = plan(&observed, at(self.now));
         if plan.actions.is_empty() || plan.reports() == Reports::First {
             self.report(which, &observed, &plan);

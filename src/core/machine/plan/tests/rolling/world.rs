@@ -181,7 +181,8 @@ impl World {
                     address: Some(address(other)),
                     applied: None,
                     leaves: self.objects[other].deleted,
-                    runs: None,
+                    is_unasked: self.memory[other].look == LastLook::Never,
+                    runs: self.known_job(other),
                 })
                 .collect(),
             version: serving.map(|other| self.sites[other].runs.clone()).min(),
@@ -227,6 +228,7 @@ impl World {
         observed.claims = vec![host_name(which)];
         observed.follow.clone_from(&memory.follow);
         observed.attempts.clone_from(&memory.attempts);
+        observed.last_look = memory.look;
         observed.node = if self.has_quorum() {
             Lookup::Known(self.nodes[which].clone().map(Arc::new))
         } else {
@@ -250,7 +252,16 @@ impl World {
             power: None,
             why: None,
         });
+        observed.learn_look();
         observed
+    }
+
+    /// The job that changes a member and runs on a host, as far as the manager knows.
+    fn known_job(&self, which: usize) -> Option<JobKind> {
+        let memory = &self.memory[which];
+        let followed = memory.follow.as_ref().map(|follow| follow.job.kind);
+        let followed = followed.filter(|kind| JobKind::OF_MEMBER.contains(kind));
+        followed.or(memory.look.job())
     }
 
     /// What its host shows.

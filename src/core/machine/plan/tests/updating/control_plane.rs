@@ -144,10 +144,61 @@ fn no_control_plane_begins_while_a_job_runs_on_the_host_of_another() {
             address: Some(three[1].into()),
             applied: None,
             leaves: false,
+            is_unasked: false,
             runs: Some(JobKind::Kubelet),
         }];
     });
     let parts = &["runs on the host of control-plane Machine cp-1"][..];
     let told = ("UpToDate", "WaitingForTurn", parts);
     expect("one at a time", &plan(&beside, at(0)), &[], told);
+}
+
+#[test]
+fn a_job_that_nothing_is_recorded_of_is_followed_before_all_is_said_to_be_up_to_date() {
+    let three = [OWN, "192.0.2.21", "192.0.2.22"];
+    let at_rest = |jobs: &[(JobKind, UnitState)]| {
+        let mut observed = old_control_plane(&three, &[]);
+        runs(&mut observed, "v1.36.3");
+        observed = with_cluster(observed, |cluster| {
+            cluster.components = Some(components("v1.36.3"));
+            cluster.version = Some("v1.36.3".into());
+        });
+        let mut observed = shows(observed, jobs, "v1.36.3");
+        observed.learn_look();
+        observed
+    };
+    let says_current = says("UpToDate", "VersionsEqual");
+    expect("none runs", &plan(&at_rest(&[]), at(0)), &[], says_current);
+    for kind in [JobKind::Upgrade, JobKind::Kubelet] {
+        let mut observed = at_rest(&[(kind, UnitState::Running(step("upgrade")))]);
+        assert_eq!(observed.last_look, LastLook::Runs(kind));
+        let follows = plan(&observed, at(0));
+        assert_eq!(follows.actions, [Action::RunJob(kind)]);
+        assert_ne!(
+            finding(&follows, "UpToDate").status,
+            Status::True,
+            "{kind:?}"
+        );
+        // it is followed, and its host not asked meanwhile
+        observed.placement = held(Contact::NotAsked);
+        let waits = plan(&observed, at(1));
+        assert_eq!(waits.actions, []);
+        assert_ne!(finding(&waits, "UpToDate").status, Status::True, "{kind:?}");
+    }
+}
+
+#[test]
+fn no_control_plane_begins_before_the_hosts_of_the_others_were_asked() {
+    let three = [OWN, "192.0.2.21", "192.0.2.22"];
+    let beside = with_cluster(old_control_plane(&three, &[]), |cluster| {
+        cluster.other_control_planes = vec![crate::core::machine::ControlPlaneMachine {
+            name: "cp-1".into(),
+            address: Some(three[1].into()),
+            is_unasked: true,
+            ..Default::default()
+        }];
+    });
+    let parts = &["asks the host of control-plane Machine cp-1"][..];
+    let told = ("UpToDate", "WaitingForTurn", parts);
+    expect("just started", &plan(&beside, at(0)), &[], told);
 }
