@@ -46,7 +46,7 @@ static LARGE: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::ne
 
 /// What a server exceeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Excess {
+pub struct Excess {
     server: Arc<str>,
     what: &'static str,
     limit: usize,
