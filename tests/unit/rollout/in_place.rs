@@ -8,7 +8,7 @@ use tatara::api::machine_deployment::Strategy;
 use tatara::api::names::ANNOTATION_DELETE_MACHINE;
 
 use crate::rollout::golden::golden;
-use crate::rollout::simulation::{Dice, World, in_place};
+use crate::rollout::simulation::{Dice, Fault, World, in_place};
 
 struct Row {
     name: &'static str,
@@ -149,6 +149,53 @@ fn the_marked_machine_goes_in_mid_move_and_no_other() {
         assert_eq!(world.sequence(), sequence, "{told}");
         staying.remove(&victim);
         assert_eq!(names(&world), staying, "{told}");
+        assert_eq!(world.wrongs, Vec::<String>::new());
+    }
+}
+
+/// Of four, the one that had moved is lost, and an undo comes while its set makes it again.
+#[test]
+fn what_a_set_makes_again_while_the_edit_is_set_back_moves_and_is_kept() {
+    for is_restarted in [false, true] {
+        let mut world = World::running(4, in_place(Int(1)));
+        world.physics.update = 30;
+        world.set_version("v1.36.3");
+        while world.sequence() != "4/0 → 3/1" {
+            world.pass();
+        }
+        let lose = |world: &mut World| {
+            let moved = world.machines_of(1)[0].clone();
+            world.lose(&moved);
+        };
+        lose(&mut world);
+        // it is told to make it again, looks, and may then go by what it has heard
+        world.reconcile_set(1);
+        world.reconcile_deployment();
+        world.reconcile_set(1);
+        lose(&mut world);
+        world.gated = Some("v1.36.3".into());
+        world.reconcile_set(1);
+        world.gated = None;
+        world.lag();
+        world.set_version("v1.35.0");
+        world.hear(0, usize::MAX);
+        world.reconcile_deployment();
+        let made = world.made.len();
+        if is_restarted {
+            world.fault = Some((1, Fault::Crash));
+        }
+        world.reconcile_set(1);
+        assert_eq!(world.made.len(), made + 1, "{}", world.transcript);
+        let again = world.made[made].clone();
+        world.hear_all();
+        for _ in 0..40 {
+            world.pass();
+            world.pass_time(10);
+            world.hear_all();
+        }
+        assert!(world.is_done(), "{}", world.transcript);
+        assert_eq!(world.made.len(), made + 1, "{}", world.transcript);
+        assert!(names(&world).contains(&again), "{}", world.transcript);
         assert_eq!(world.wrongs, Vec::<String>::new());
     }
 }
