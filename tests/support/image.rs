@@ -5,10 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
 use axum::routing::get;
+use axum::serve::Listener;
 use secrecy::zeroize::Zeroizing;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tatara::core::installer::{Area, File};
+use tokio::net::TcpListener;
+
+use super::bmc::loopback_tls;
 
 /// Where the area begins, and how large it is.
 pub const AREA: Area = Area {
@@ -49,10 +53,24 @@ impl Drop for Origin {
 
 impl Origin {
     pub async fn start(image: Vec<u8>) -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-            .await
-            .expect("a port");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
+        Self::serve(listener, &format!("http://{address}"), image)
+    }
+
+    /// The same over https. Also returns the authority of its certificate, in PEM.
+    pub async fn over_tls(image: Vec<u8>) -> (Self, String) {
+        let tcp = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = tcp.local_addr().expect("an address");
+        let (listener, authority) = loopback_tls(tcp);
+        let origin = Self::serve(listener, &format!("https://{address}"), image);
+        (origin, authority)
+    }
+
+    fn serve<L>(listener: L, base: &str, image: Vec<u8>) -> Self
+    where
+        L: Listener<Addr: std::fmt::Debug>,
+    {
         let mut sha256 = String::new();
         for byte in Sha256::digest(&image) {
             std::fmt::Write::write_fmt(&mut sha256, format_args!("{byte:02x}")).expect("room");
@@ -68,7 +86,7 @@ impl Origin {
             axum::serve(listener, router).await.ok();
         });
         Self {
-            iso: json!({"url": format!("http://{address}/installer.iso"), "sha256": sha256}),
+            iso: json!({"url": format!("{base}/installer.iso"), "sha256": sha256}),
             asked,
             task,
         }

@@ -10,12 +10,18 @@ use crate::support::wait::until_true;
 
 const DISK: &str = "S3Z9NB0K";
 
-fn field(condition: &str, part: &str) -> String {
+pub fn field(condition: &str, part: &str) -> String {
     format!(".status.conditions[?(@.type==\"{condition}\")].{part}")
 }
 
 /// A Host that is to be installed, without a host key, and asked for.
-fn ask(world: &World, name: &str, port: u16, bmc: &SimulatedBmc, (iso, seconds): (&Value, u32)) {
+pub fn ask(
+    world: &World,
+    name: &str,
+    port: u16,
+    bmc: &SimulatedBmc,
+    (iso, seconds): (&Value, u32),
+) {
     let host = json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "Host",
     "metadata": {"name": name, "annotations": {"tatara.dev/reinstall": DISK}},
     "spec": {
@@ -25,6 +31,13 @@ fn ask(world: &World, name: &str, port: u16, bmc: &SimulatedBmc, (iso, seconds):
         "installation": {"iso": iso, "timeoutSeconds": seconds},
     }});
     world.create(&format!("{name}.yaml"), &host.to_string());
+}
+
+/// The Secret by which the manager logs in to the simulated BMCs.
+pub fn bmc_secret(world: &World) {
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/basic-auth",
+        "metadata": {"name": "bmc"}, "stringData": {"username": USER, "password": PASSWORD}});
+    world.create("bmc.yaml", &secret.to_string());
 }
 
 async fn bmc(state: State) -> SimulatedBmc {
@@ -90,9 +103,7 @@ fn nothing_is_told(world: &World, bmcs: &[&SimulatedBmc]) {
 #[ignore = "needs a management plane"]
 async fn an_installation_that_fails_says_why_closes_its_image_and_leaves_the_host_off_its_cd() {
     let world = World::new("installs").await;
-    let secret = json!({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/basic-auth",
-        "metadata": {"name": "bmc"}, "stringData": {"username": USER, "password": PASSWORD}});
-    world.create("bmc.yaml", &secret.to_string());
+    bmc_secret(&world);
     let (good, bare) = (
         Origin::start(image(true)).await,
         Origin::start(image(false)).await,

@@ -9,6 +9,7 @@ mod given;
 mod gone;
 mod installs;
 mod leader;
+mod packed;
 mod paused;
 mod process;
 mod published;

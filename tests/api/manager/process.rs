@@ -1,7 +1,7 @@
 //! The manager's process, and what is installed for it.
 
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::manager::world::repository;
@@ -24,11 +24,37 @@ pub fn install(kubectl: &str, plane: &Plane) {
 
 /// The manager, as its service account.
 pub fn manage(plane: &Plane, dir: &Path, identity: &str) -> Child {
+    let program = Command::new(env!("CARGO_BIN_EXE_tatara"));
+    let places = [dir.join("kubeconfig"), dir.join("media")];
+    run(program, places, plane, dir, identity)
+}
+
+/// The manager of an image, with nothing but what is unpacked at `root`, as the image's user.
+pub fn manage_packed(root: &Path, plane: &Plane, dir: &Path, identity: &str) -> Child {
+    let mut program = Command::new("/usr/sbin/chroot");
+    program.env_clear().arg("--userspec=65532:65532");
+    program.arg(root).arg("/tatara");
+    let places = ["/etc/kubeconfig", "/tmp/media"].map(PathBuf::from);
+    let kubeconfig = root.join("etc/kubeconfig");
+    fs::write(&kubeconfig, kubeconfig_of_manager(plane)).expect("a file");
+    run(program, places, plane, dir, identity)
+}
+
+fn kubeconfig_of_manager(plane: &Plane) -> String {
     let account = ["tatara-manager", "tatara-system"];
-    let kubeconfig = done(&mut plane.command(&["kubeconfig"], &account));
-    fs::write(dir.join("kubeconfig"), kubeconfig).expect("a file");
+    done(&mut plane.command(&["kubeconfig"], &account))
+}
+
+fn run(
+    mut program: Command,
+    [kubeconfig, media_folder]: [PathBuf; 2],
+    plane: &Plane,
+    dir: &Path,
+    identity: &str,
+) -> Child {
+    fs::write(dir.join("kubeconfig"), kubeconfig_of_manager(plane)).expect("a file");
     let media = media_address(dir);
-    Command::new(env!("CARGO_BIN_EXE_tatara"))
+    program
         .args([
             "manager",
             "--allow-local-endpoints",
@@ -42,8 +68,8 @@ pub fn manage(plane: &Plane, dir: &Path, identity: &str) -> Child {
             &format!("http://{media}"),
         ])
         .arg("--media-folder")
-        .arg(dir.join("media"))
-        .env("KUBECONFIG", dir.join("kubeconfig"))
+        .arg(media_folder)
+        .env("KUBECONFIG", kubeconfig)
         .env("POD_NAME", identity)
         .stdin(Stdio::null())
         .stderr(File::create(dir.join(format!("{identity}.log"))).expect("a file"))

@@ -1,12 +1,12 @@
 //! A namespace with everything that a cluster has, and the manager at work on it.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 
 use serde_json::{Value, json};
 
-use crate::manager::process::{install, manage};
+use crate::manager::process::{install, manage, manage_packed};
 use crate::support::commands::{both, done};
 use crate::support::plane::Plane;
 use crate::support::wait::until_true;
@@ -295,6 +295,11 @@ impl World {
 
     pub fn start_manager(&mut self) {
         self.manager = manage(&self.plane, self.dir.path(), self.identity);
+    }
+
+    /// The manager of an image that is unpacked at `root`.
+    pub fn start_packed_manager(&mut self, root: &Path) {
+        self.manager = manage_packed(root, &self.plane, self.dir.path(), self.identity);
     }
 
     /// Another manager, with another identity, beside the one that leads; it waits to.

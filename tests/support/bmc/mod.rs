@@ -5,6 +5,7 @@ mod answer;
 mod tls;
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
@@ -149,6 +150,17 @@ impl Drop for SimulatedBmc {
     fn drop(&mut self) {
         self.task.abort();
     }
+}
+
+/// TLS on a socket of loopback, with a certificate whose authority is returned as well, in PEM.
+pub fn loopback_tls(tcp: TcpListener) -> (impl axum::serve::Listener<Addr = SocketAddr>, String) {
+    let identity = identity();
+    let listener = Listener {
+        tcp,
+        tls: Arc::new(Mutex::new(identity.acceptor)),
+        state: Arc::default(),
+    };
+    (listener, identity.authority)
 }
 
 impl SimulatedBmc {
