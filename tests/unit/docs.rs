@@ -5,6 +5,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tatara::api::conditions::{ConditionType, Reason, Severity};
+use tatara::core::kubeadm::KubernetesVersion;
+use tatara::core::kubeadm::version::{NEWEST_MINOR, OLDEST_MINOR};
 
 fn file(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -101,6 +103,58 @@ fn the_examples_are_yaml_with_three_kinds_of_blanks_and_nothing_that_we_do_not_k
     let deployment: Result<tatara::api::MachineDeployment, _> =
         serde_json::from_value(machines[2].clone());
     deployment.expect("a MachineDeployment");
+}
+
+/// A version that hack/versions pins.
+fn pinned(name: &str) -> String {
+    let text = file("hack/versions");
+    let mut lines = text.lines();
+    let value = lines.find_map(|line| line.strip_prefix(&format!("{name}=")));
+    let mut words = value.unwrap_or_default().split_whitespace();
+    words.next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_page_on_versions_has_the_range_of_the_code_and_what_the_tests_run() {
+    let page = file("docs/versions.md");
+    assert!(page.contains(&format!("v1.{OLDEST_MINOR} to v1.{NEWEST_MINOR}")));
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| 1."));
+    let minors: Vec<u64> = rows
+        .filter_map(|row| row.split(' ').next()?.parse().ok())
+        .collect();
+    let range: Vec<u64> = (OLDEST_MINOR..=NEWEST_MINOR).rev().collect();
+    assert_eq!(minors, range);
+    for name in [
+        "KUBERNETES",
+        "KUBERNETES_PREVIOUS",
+        "KUBERNETES_OLDEST",
+        "ETCD",
+        "ETCD_PREVIOUS",
+        "COREDNS",
+    ] {
+        assert!(page.contains(&pinned(name)), "{name}");
+    }
+    let newest: KubernetesVersion = pinned("KUBERNETES").parse().expect("a version");
+    assert_eq!(newest.minor(), NEWEST_MINOR, "hack/versions");
+}
+
+#[test]
+fn the_examples_and_the_page_on_day_2_have_the_versions_that_the_tests_run() {
+    let (new, old) = (pinned("KUBERNETES"), pinned("KUBERNETES_PREVIOUS"));
+    let versions = |text: &str| -> BTreeSet<String> {
+        let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));
+        words
+            .filter(|word| word.starts_with("v1.") && word.matches('.').count() == 2)
+            .map(|word| word.trim_end_matches('.').to_owned())
+            .filter(|word| word.matches('.').count() == 2)
+            .collect()
+    };
+    let example = versions(&file("templates/examples/30-machines.yaml"));
+    assert_eq!(example, BTreeSet::from([new.clone()]));
+    let page = versions(&file("docs/day-2.md"));
+    assert_eq!(page, BTreeSet::from([new, old]));
+    let removed = format!("v1.{OLDEST_MINOR} to v1.{NEWEST_MINOR} removed");
+    assert!(file("docs/day-2.md").contains(&removed));
 }
 
 /// A reader finds the way of a Machine, in at most this many files.
