@@ -13,6 +13,7 @@ use crate::controllers::control_plane::Silence;
 use crate::core::control_plane::{Change, Member, permits, quorum};
 use crate::core::machine::Observed;
 use crate::core::machine::plan::{BOOTSTRAP, leaving, update};
+use crate::core::node::JobKind;
 use crate::core::proof::TurnIsOver;
 use crate::engine::{ActionOutcome, ReconcileError};
 
@@ -78,20 +79,30 @@ pub(super) async fn take_turn(
     Ok(doubt.map_or(ActionOutcome::Yes, ActionOutcome::NotYet))
 }
 
-/// Requires that etcd can do without the member of the Machine for a while, and that the Machine still has the turn.
+/// Requires that etcd can do without the member of the Machine for a while, that the Machine still has the turn, and that what
+/// kubeadm renders static pods by is the Cluster's.
 ///
 /// # Errors
-/// Those of [`turn::take`].
+/// Those of [`turn::take`] and [`record::before_update`].
 pub(super) async fn may_upgrade(
     controller: &Machines,
     observed: &Observed,
+    job: JobKind,
 ) -> Result<Option<Finding>, ReconcileError> {
     if let Some(doubt) = turn::take(&controller.turns, observed, TurnAction::Upgrade).await? {
         return Ok(Some(doubt));
     }
     let planes = &controller.control_planes;
-    let members = planes.look(&*cluster(controller, observed)?).await;
-    Ok(update::may_restart(observed, members.as_ref().map_err(Clone::clone)).err())
+    let cluster = cluster(controller, observed)?;
+    let members = planes.look(&cluster).await;
+    let members = members.as_ref().map_err(Clone::clone);
+    if let Err(finding) = update::may_restart(observed, members) {
+        return Ok(Some(finding));
+    }
+    if job != JobKind::Upgrade {
+        return Ok(None);
+    }
+    record::before_update(controller, observed, &cluster).await
 }
 
 /// Removes a member, if etcd can do without it now. Leadership is moved before.

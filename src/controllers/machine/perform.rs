@@ -199,7 +199,7 @@ async fn start(
     }
     if matches!(name, JobKind::Upgrade | JobKind::Kubelet)
         && observed.acts_as_control_plane()
-        && let Some(finding) = etcd::may_upgrade(controller, observed).await?
+        && let Some(finding) = etcd::may_upgrade(controller, observed, name).await?
     {
         return Ok(ActionOutcome::NotYet(finding));
     }

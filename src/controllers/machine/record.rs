@@ -1,7 +1,7 @@
 //! kubeadm's record of the cluster (ConfigMap `kubeadm-config`) has the version of a control plane before that joins.
 //!
 //! Here and not by `kubeadm init phase upload-config` on the newcomer: that has no credentials before it has joined. Only the
-//! version changes; the rest of what `upload-config` writes (v1beta4, and the RBAC of the two ConfigMaps) is the same in all
+//! version changes, and what the Cluster's spec fixes where somebody edited it; the rest of what `upload-config` writes (v1beta4, and the RBAC of the two ConfigMaps) is the same in all
 //! versions of kubeadm that are supported. A worker joins with a kubeadm of the minor version that stands there.
 
 use kube::ResourceExt;
@@ -9,19 +9,23 @@ use serde_json::{Value, json};
 
 use super::Machines;
 use super::perform::{seen, wake_again};
-use crate::api::conditions::{Finding, Reason};
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::ANNOTATION_ADDONS_DUE;
-use crate::api::{Cluster, Machine};
+use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::known::Recorded;
 use crate::controllers::workloads::Workloads;
 use crate::core::control_plane::Members;
 use crate::core::kubeadm::record::{self, RecordStep, may_go_back, step};
-use crate::core::kubeadm::{Kept, KubernetesVersion, version};
+use crate::core::kubeadm::{ClusterInput, Kept, KubernetesVersion, owned, version};
 use crate::core::machine::plan::{BOOTSTRAP, joining, recorded};
 use crate::core::machine::{Lookup, Observed};
 use crate::core::node::{JobKind, UnitState};
+use crate::core::settings;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
-use crate::workload::kubeadm_config::{self, Record};
+use crate::workload::{
+    self,
+    kubeadm_config::{self, Record},
+};
 
 const MISSING: &str = "ConfigMap kube-system/kubeadm-config of the cluster has no ClusterConfiguration with a kubernetesVersion, and kubeadm join reads it. Restore it from a backup; or, on a control plane, from a file with the ClusterConfiguration of this cluster (kubernetesVersion, controlPlaneEndpoint, networking, and what the Cluster sets): kubeadm init phase upload-config kubeadm --config FILE. Without --config that writes defaults";
 
@@ -99,6 +103,8 @@ pub(super) async fn fits(
 /// What has to be written before the Machine joins.
 enum Change {
     Nothing,
+    /// The version is right, and something that the Cluster's spec fixes is not.
+    Restore(Record, String),
     Raise(Record, KubernetesVersion, String),
     SetBack(Record, KubernetesVersion, String),
 }
@@ -137,8 +143,14 @@ pub(super) async fn prepare(
         Ok(change) => change,
         Err(finding) => return Ok(Some(finding)),
     };
+    if let Change::Restore(record, configuration) = &change {
+        controller.base.engine.must_lead()?;
+        let written = kubeadm_config::write(workload.client(), record, configuration).await;
+        written.map_err(|error| ReconcileError::other("join a control plane", error.sentence()))?;
+        return Ok(None);
+    }
     let (record, from, configuration, due) = match change {
-        Change::Nothing => {
+        Change::Nothing | Change::Restore(..) => {
             // a raise that was announced and never written
             if wanted(observed).is_some_and(|wanted| is_due_beyond(cluster, &wanted)) {
                 remember(controller, cluster, None).await?;
@@ -188,8 +200,16 @@ async fn judge(
     if let Some(version) = record::version(&record.text) {
         note(controller, cluster, version);
     }
-    match step(&record.text, &wanted) {
-        RecordStep::Keep => Ok(Ok(Change::Nothing)),
+    let owned = match fixed(observed, &wanted, &record) {
+        Ok(owned) => owned,
+        Err(why) => return no(Reason::WaitingForControlPlane, why),
+    };
+    let text = owned.as_ref().unwrap_or(&record.text);
+    match step(text, &wanted) {
+        RecordStep::Keep => Ok(Ok(match owned {
+            Some(configuration) => Change::Restore(record, configuration),
+            None => Change::Nothing,
+        })),
         RecordStep::Unreadable => no(Reason::WaitingForControlPlane, MISSING.into()),
         RecordStep::Newer {
             recorded,
@@ -212,6 +232,70 @@ async fn judge(
             Ok(()) => Ok(Ok(Change::Raise(record, from, configuration))),
             Err(error) => no(Reason::VersionSkew, error.to_string()),
         },
+    }
+}
+
+/// The record with what the Cluster's spec fixes as it is there, if it is not. An error says why that cannot be told.
+fn fixed(
+    observed: &Observed,
+    version: &KubernetesVersion,
+    record: &Record,
+) -> Result<Option<String>, String> {
+    let Some(cluster) = &observed.cluster else {
+        return Ok(None);
+    };
+    // without an endpoint of its own it has that of a host, which may have another address by now
+    let named = |spec: &ClusterProviderSpec| spec.control_plane_endpoint.is_some();
+    let is_named = cluster.spec.as_ref().is_ok_and(named);
+    let Some(endpoint) = cluster.endpoint.clone().filter(|_| is_named) else {
+        return Ok(None);
+    };
+    let input = ClusterInput::of(&cluster.name, &cluster.network, version.clone(), endpoint);
+    let user = settings::part(&cluster.settings.recorded, Kept::Cluster);
+    let owned = owned(&input, &user, &record.text).map_err(|error| {
+        format!("ConfigMap kube-system/kubeadm-config of the cluster cannot be compared with the Cluster: {error}")
+    })?;
+    Ok(owned.map(|owned| {
+        let (cluster, differences) = (&cluster.name, owned.differences.join("; "));
+        tracing::warn!(
+            cluster,
+            differences,
+            "kubeadm's record differs from the spec of the Cluster, and is set back"
+        );
+        owned.configuration
+    }))
+}
+
+/// Sets back what the Cluster's spec fixes, before kubeadm renders static pods by it. A finding says why that cannot be told.
+///
+/// # Errors
+/// `ReconcileError::Other` when the workload cluster does not answer or the record was changed meanwhile; `NotLeading` without
+/// leadership.
+pub(super) async fn before_update(
+    controller: &Machines,
+    observed: &Observed,
+    cluster: &Cluster,
+) -> Result<Option<Finding>, ReconcileError> {
+    let (Some(wanted), Some(workload)) = (wanted(observed), controller.workloads.get(cluster))
+    else {
+        return Ok(None);
+    };
+    let failed =
+        |error: workload::Error| ReconcileError::other("update a control plane", error.sentence());
+    let read = kubeadm_config::read(workload.client(), Kept::Cluster).await;
+    let Some(record) = read.map_err(failed)? else {
+        // kubeadm says on the host what it lacks
+        return Ok(None);
+    };
+    let updating = |why| Finding::yes(ConditionType::Updating, Reason::WaitingForControlPlane, why);
+    match fixed(observed, &wanted, &record) {
+        Ok(None) => Ok(None),
+        Ok(Some(configuration)) => {
+            controller.base.engine.must_lead()?;
+            let written = kubeadm_config::write(workload.client(), &record, &configuration).await;
+            written.map(|()| None).map_err(failed)
+        }
+        Err(why) => Ok(Some(updating(why))),
     }
 }
 

@@ -19,6 +19,7 @@ pub mod labels;
 mod marks;
 mod merge;
 mod network;
+mod owned;
 pub mod record;
 mod rules;
 pub mod version;
@@ -35,4 +36,5 @@ pub use input::{
 };
 pub use marks::{CONTROL_PLANE_LABELS, control_plane_taints};
 pub use merge::merge;
+pub use owned::{Owned, owned};
 pub use version::{KubernetesVersion, VersionError};

@@ -1,0 +1,120 @@
+use serde_json::json;
+
+use super::*;
+use crate::core::kubeadm::Endpoint;
+
+/// As kubeadm keeps it.
+const DOCUMENT: &str = r#"
+apiServer:
+  certSANs: [10.0.0.1, by-hand.example]
+  extraArgs:
+  - {name: v, value: "2"}
+apiVersion: kubeadm.k8s.io/v1beta4
+caCertificateValidityPeriod: 87600h0m0s
+clusterName: one
+controlPlaneEndpoint: 10.0.0.1:6443
+controllerManager: {}
+imageRepository: registry.k8s.io
+kind: ClusterConfiguration
+kubernetesVersion: v1.35.4
+networking: {dnsDomain: cluster.local, podSubnet: 10.244.0.0/16, serviceSubnet: 10.96.0.0/16}
+"#;
+
+fn input() -> ClusterInput {
+    let version = "v1.36.3".parse().expect("a version");
+    let endpoint = Endpoint {
+        host: "10.0.0.1".into(),
+        port: 6443,
+    };
+    let network = json!({
+        "pods": { "cidrBlocks": ["10.244.0.0/16"] },
+        "services": { "cidrBlocks": ["10.96.0.0/16"] },
+        "serviceDomain": "cluster.local",
+    });
+    let network = serde_json::from_value(network).expect("networks");
+    ClusterInput::of("one", &network, version, endpoint)
+}
+
+fn of(document: &str) -> Option<Owned> {
+    owned(&input(), &Map::new(), document).expect("it is compared")
+}
+
+#[test]
+fn what_the_spec_fixes_is_set_back_and_named() {
+    let table = [
+        (
+            "cluster.local",
+            "other.local",
+            "networking.dnsDomain is \"other.local\", wanted \"cluster.local\"",
+        ),
+        (
+            "10.244.0.0/16",
+            "10.9.0.0/16",
+            "networking.podSubnet is \"10.9.0.0/16\", wanted \"10.244.0.0/16\"",
+        ),
+        (
+            "10.96.0.0/16",
+            "10.97.0.0/16",
+            "networking.serviceSubnet is \"10.97.0.0/16\", wanted \"10.96.0.0/16\"",
+        ),
+        (
+            "10.0.0.1:6443",
+            "10.0.0.2:6443",
+            "controlPlaneEndpoint is \"10.0.0.2:6443\", wanted \"10.0.0.1:6443\"",
+        ),
+        (
+            "[10.0.0.1, by-hand.example]",
+            "[by-hand.example]",
+            "apiServer.certSANs is [\"by-hand.example\"], wanted [\"by-hand.example\",\"10.0.0.1\"]",
+        ),
+    ];
+    let before: Value = serde_saphyr::from_str(DOCUMENT).expect("YAML");
+    for (ours, theirs, sentence) in table {
+        let edited = DOCUMENT.replacen(ours, theirs, 1);
+        assert_ne!(edited, DOCUMENT, "{ours}");
+        let found = of(&edited).unwrap_or_else(|| panic!("{theirs} differs"));
+        assert_eq!(found.differences, [sentence]);
+        let mut after: Value = serde_saphyr::from_str(&found.configuration).expect("YAML");
+        // the order of names is nobody's
+        if let Some(names) = after["apiServer"]["certSANs"].as_array_mut() {
+            names.sort_by_key(ToString::to_string);
+        }
+        assert_eq!(after, before, "{theirs}");
+        assert_eq!(of(&found.configuration), None, "it is set back once");
+    }
+}
+
+#[test]
+fn what_the_spec_does_not_fix_stays_and_nothing_is_written_where_nothing_differs() {
+    assert_eq!(of(DOCUMENT), None);
+    let edits = [
+        ("v1.35.4", "v1.36.3"),
+        ("registry.k8s.io", "registry.example"),
+        ("clusterName: one", "clusterName: kubernetes"),
+        ("value: \"2\"", "value: \"4\""),
+        ("by-hand.example", "other.example"),
+    ];
+    for (ours, theirs) in edits {
+        let edited = DOCUMENT.replacen(ours, theirs, 1);
+        assert_ne!(edited, DOCUMENT, "{ours}");
+        assert_eq!(of(&edited), None, "{theirs}");
+    }
+    // the user's own spelling of a network is what kubeadm was given
+    let spelled = json!({ "networking": { "podSubnet": "10.244.0.0/016" } });
+    let user = spelled.as_object().expect("an object");
+    let document = DOCUMENT.replacen("10.244.0.0/16", "10.244.0.0/016", 1);
+    let found = owned(&input(), user, &document).expect("it is compared");
+    assert_eq!(found, None);
+}
+
+#[test]
+fn what_was_taken_out_is_put_back_and_what_is_no_yaml_is_said() {
+    let edited = DOCUMENT.replacen("dnsDomain: cluster.local, ", "", 1);
+    let found = of(&edited).expect("it differs").differences;
+    assert_eq!(
+        found,
+        ["networking.dnsDomain is not set, wanted \"cluster.local\""]
+    );
+    let error = owned(&input(), &Map::new(), "a: [").expect_err("no YAML");
+    assert!(error.to_string().starts_with("it is no YAML"), "{error}");
+}
