@@ -211,8 +211,10 @@ pub struct Infrastructure {
 pub enum Stuck {
     /// It has not answered since.
     Silent(Timestamp),
-    /// It answers, and its reset fails or waits for a step; or it is to be installed anew, and something is in the way.
+    /// It answers, and its reset fails; or it is to be installed anew, and something is in the way.
     ResetFails,
+    /// It answers, and is reset when the step that runs on it has ended.
+    Waits,
     /// Its controller leaves it alone: what is on it belongs to another, or its owner is unknown; or it is paused.
     LeftAlone,
     /// It does not answer, and its BMC reports that it is off: nothing runs on it.

@@ -300,11 +300,10 @@ fn stuck(host: &Host) -> Option<Stuck> {
         return Some(Stuck::Retained);
     }
     match Reason::parse(&available.reason)? {
-        Reason::ResetFailed
-        | Reason::FencingFailed
-        | Reason::ReinstallWaits
-        | Reason::WaitingForStep
-        | Reason::NotReset => Some(Stuck::ResetFails),
+        Reason::ResetFailed | Reason::FencingFailed | Reason::ReinstallWaits | Reason::NotReset => {
+            Some(Stuck::ResetFails)
+        }
+        Reason::WaitingForStep => Some(Stuck::Waits),
         Reason::Orphaned | Reason::Occupied | Reason::Paused => Some(Stuck::LeftAlone),
         _ => None,
     }
@@ -314,7 +313,7 @@ fn stuck(host: &Host) -> Option<Stuck> {
 fn why(host: &Host, stuck: Stuck) -> Option<(String, String)> {
     let name = match stuck {
         Stuck::Silent(_) => ConditionType::Reachable,
-        Stuck::ResetFails | Stuck::LeftAlone => ConditionType::Available,
+        Stuck::ResetFails | Stuck::Waits | Stuck::LeftAlone => ConditionType::Available,
         Stuck::Fenced | Stuck::Retained => return None,
     };
     let said = find(&host.status.as_ref()?.conditions, name)?;
@@ -360,7 +359,7 @@ mod tests {
             ("ResetFailed", Some(Stuck::ResetFails)),
             ("FencingFailed", Some(Stuck::ResetFails)),
             ("ReinstallWaits", Some(Stuck::ResetFails)),
-            ("WaitingForStep", Some(Stuck::ResetFails)),
+            ("WaitingForStep", Some(Stuck::Waits)),
             ("NotReset", Some(Stuck::ResetFails)),
             ("LastControlPlane", None),
             ("Orphaned", Some(Stuck::LeftAlone)),

@@ -25,7 +25,7 @@ pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan 
         Some(Stuck::Fenced) => return fenced(observed, held, now),
         Some(Stuck::Retained) => return retained(observed, held, now),
         Some(Stuck::Silent(since)) => since,
-        Some(Stuck::ResetFails) => deleted_at(observed).unwrap_or(now),
+        Some(Stuck::ResetFails | Stuck::Waits) => deleted_at(observed).unwrap_or(now),
         Some(Stuck::LeftAlone) => return left_alone(observed, held),
         None => return resetting(observed, held, now),
     };
@@ -39,6 +39,12 @@ pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan 
     let has_passed = !is_tried && end.is_some_and(|end| end <= now);
     if let Some(proof) = Proof::of_time_limit(observed.uid(), has_passed) {
         return gone(observed, &proof);
+    }
+    if held.stuck == Some(Stuck::Waits) {
+        return Plan {
+            next: Next::at(end, now),
+            ..Plan::waiting(awaits_step(observed, held, end))
+        };
     }
     let (reason, what) = match held.stuck {
         Some(Stuck::Silent(_)) => (
@@ -70,6 +76,23 @@ pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan 
         next,
         ..Plan::waiting(finding)
     }
+}
+
+/// A wait, and nobody's to end: whoever gives the host up meanwhile hands out one on which kubeadm may run.
+fn awaits_step(observed: &Observed, held: &Infrastructure, end: Option<Timestamp>) -> Finding {
+    let why = held
+        .why
+        .as_ref()
+        .map_or("a step runs on it", |(_, why)| why);
+    let limit = end.map(|end| {
+        format!("; this Machine is removed at {end:.0} at the latest, as set by spec.deletion.hostReleaseTimeoutSeconds{}", turn_stays(observed))
+    });
+    let message = format!(
+        "Host {} is not reset yet: {why}. Nobody has to act: each step has a time limit{}",
+        held.name,
+        limit.unwrap_or_default()
+    );
+    deleting(Reason::WaitingForHost, message)
 }
 
 /// Its own controller does nothing to it, and reports why.

@@ -183,7 +183,7 @@ fn a_host_with_the_marker_of_another_is_not_given_back() {
 fn what_keeps_a_released_host_from_its_reset_is_said_in_its_own_words() {
     let gone = "tatara.dev/host-is-gone";
     let limit = "hostReleaseTimeoutSeconds";
-    let cases: [(_, _, &[&str], &str); 5] = [
+    let cases: [(_, _, &[&str], &str); 6] = [
         (
             Stuck::Silent(at(0)),
             "SshUnreachable",
@@ -211,6 +211,12 @@ fn what_keeps_a_released_host_from_its_reset_is_said_in_its_own_words() {
             "ResetFailed",
         ),
         (
+            Stuck::Waits,
+            "WaitingForStep",
+            &["host-a is not reset yet: words", "Nobody has to act"],
+            "WaitingForHost",
+        ),
+        (
             Stuck::LeftAlone,
             "Orphaned",
             &["was released and is not being reset: Orphaned: words", gone],
@@ -232,7 +238,16 @@ fn what_keeps_a_released_host_from_its_reset_is_said_in_its_own_words() {
         held.stuck = Some(stuck);
         held.why = Some((reason.into(), "words".into()));
         let says = ("Deleting", expected, parts);
-        expect(reason, &plan(&observed, at(1)), &[], says);
+        let plan = plan(&observed, at(1));
+        expect(reason, &plan, &[], says);
+        if stuck == Stuck::Waits {
+            let gives_up = [gone, "hostReleaseTimeoutSeconds"];
+            let message = &plan.findings[0].message;
+            assert!(
+                !gives_up.iter().any(|text| message.contains(text)),
+                "{message}"
+            );
+        }
     }
 }
 
