@@ -350,8 +350,35 @@ async fn etcd_has_no_space(world: &World, page: &Page) {
 }
 
 async fn the_cluster_is_deleted_in_mid_roll(world: &World, version: &str) {
+    let verbose = r#"{"spec":{"providerSpec":{"value":{"kubeadm":{"clusterConfiguration":{"apiServer":{"extraArgs":[{"name":"v","value":"3"}]}}}}}}}"#;
+    world.kubectl(&[
+        "patch",
+        "cluster",
+        "quickstart",
+        "--type=merge",
+        "-p",
+        verbose,
+    ]);
     workers_want(world, version);
     one_is_updated(world).await;
+    // kubeadm would wait there for etcds that are reset beside it
+    within("kubeadm on a control plane", 300, async || {
+        let jobs = "systemctl is-active 'tatara-*-upgrade.service' || true";
+        let runs = |host: &&str| {
+            world
+                .shell(host, jobs)
+                .lines()
+                .any(|state| state == "active")
+        };
+        ["host-a", "host-b", "host-c", "host-d", "host-e"]
+            .iter()
+            .any(|host| {
+                let is_control_plane = "test ! -e /etc/kubernetes/manifests/etcd.yaml || echo yes";
+                !world.shell(host, is_control_plane).is_empty() && runs(host)
+            })
+            .then_some(())
+    })
+    .await;
     world.kubectl(&["delete", "cluster", "quickstart", "--wait=false"]);
     within("all hosts to be Available", 300, async || {
         (world.available().await.len() == 5).then_some(())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::{Hosts, guard, power};
+use super::{Hosts, guard, power, released};
 use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use crate::api::host::HostFacts;
 use crate::api::names::{ANNOTATION_HOST, ANNOTATION_INITIALIZED, provider_ids};
@@ -90,6 +90,7 @@ pub async fn observe(controller: &Hosts, host: Arc<Host>, now: Timestamp) -> Obs
         twins: twins(&contact),
         owner: owner_here,
         consumer: consumer_of(controller, machine.as_deref()),
+        cluster_goes: released::cluster_that_goes(controller, &host).is_some(),
         stands_in: stands_in(controller, &host, facts(&contact)),
         marked_rival: marked_rival(controller, &host),
         rivals,

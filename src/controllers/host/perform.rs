@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::observe::is_marked;
-use super::released::must_be_released;
+use super::released::{keeps_its_nodes, must_be_released, must_go};
 use super::switch::{Switch, switch};
 use super::{Hosts, guard};
 use crate::api::Host;
@@ -14,7 +14,7 @@ use crate::controllers::machine::turn;
 use crate::core::host::plan::Action;
 use crate::core::host::{Contact, Observed, is_same_server};
 use crate::core::machine::kind::PlaceKind;
-use crate::core::node::{self, JobKind, Marker};
+use crate::core::node::{self, JobKind, Marker, RenderError, Script};
 use crate::core::proof::{Clean, TurnIsOver};
 use crate::core::{claim, finalizers};
 use crate::engine::{ActionOutcome, Chain, ReconcileError, patch};
@@ -50,7 +50,12 @@ pub async fn perform(
         Action::Fence => switch(controller, observed, Switch::Fence).await?,
         Action::StopKubelet(marker) => {
             must_be_released(controller, observed).await?;
-            return Ok(stop_kubelet(controller, observed, marker).await);
+            return Ok(run(controller, observed, node::retain(marker)).await);
+        }
+        Action::StopJobs(marker) => {
+            must_be_released(controller, observed).await?;
+            must_go(controller, &observed.host).await?;
+            return Ok(run(controller, observed, node::stop(marker)).await);
         }
         Action::BeginInstallation => {
             let host = observed.host.as_ref();
@@ -152,8 +157,17 @@ async fn delete_left_node(controller: &Hosts, owner: &Marker) -> Result<(), Reco
     if stores.machines.by_uid(&owner.uid).is_some() {
         return Ok(());
     }
-    let cluster = stores.clusters.get(&owner.namespace, &owner.cluster);
-    let Some(workload) = cluster.and_then(|cluster| controller.workloads.get(&cluster)) else {
+    let Some(cluster) = stores.clusters.get(&owner.namespace, &owner.cluster) else {
+        return Ok(());
+    };
+    let known = controller
+        .workloads
+        .known
+        .get(&cluster.uid().unwrap_or_default());
+    if !keeps_its_nodes(&cluster, known.kubeconfig.external) {
+        return Ok(());
+    }
+    let Some(workload) = controller.workloads.get(&cluster) else {
         return Ok(());
     };
     let id = provider_id(PlaceKind::Host.provider(), &owner.uid);
@@ -167,11 +181,15 @@ async fn delete_left_node(controller: &Hosts, owner: &Marker) -> Result<(), Reco
         .map_err(|error| ReconcileError::other(format!("delete Node {}", node.name), Chain(&error)))
 }
 
-/// Stops the kubelet of a Machine that has released the host. The next pass reports a failure.
-async fn stop_kubelet(controller: &Hosts, observed: &Observed, marker: &Marker) -> ActionOutcome {
+/// Stops something of a Machine that has released the host. The next pass reports a failure.
+async fn run(
+    controller: &Hosts,
+    observed: &Observed,
+    script: Result<Script, RenderError>,
+) -> ActionOutcome {
     let host = observed.host.as_ref();
-    if let Err(error) = controller.hosts.run(host, node::retain(marker)).await {
-        tracing::warn!(host = %host.name_any(), error = %error, "its kubelet could not be stopped");
+    if let Err(error) = controller.hosts.run(host, script).await {
+        tracing::warn!(host = %host.name_any(), error = %error, "what its Machine left running could not be stopped");
         return ActionOutcome::LookAgain(TRY_AGAIN);
     }
     controller.base.wakers.hosts.wake_object(host);

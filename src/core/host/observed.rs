@@ -39,6 +39,8 @@ pub struct Observed {
     pub owner: Owner,
     /// The Machine that claims it, as it is here: by namespace, name and UID.
     pub consumer: Consumer,
+    /// The Cluster of its claim is being deleted: with all that runs on its hosts.
+    pub cluster_goes: bool,
     /// Other Hosts of its namespace with the same claim.
     pub rivals: Vec<String>,
     /// The one of them whose server had the marker of that Machine when it was last observed, and no other server had it; it

@@ -57,6 +57,11 @@ impl JobKind {
         matches!(self, Self::Images | Self::Upgrade | Self::Kubelet)
     }
 
+    /// Whether it waits for the cluster of its Machine, and is of no use once that is deleted.
+    pub fn needs_cluster(self) -> bool {
+        !matches!(self, Self::Prepare | Self::Images | Self::Reset)
+    }
+
     /// The condition of a Machine that says how far it is.
     pub fn condition(self) -> ConditionType {
         match self {

@@ -33,7 +33,7 @@ pub use job::{Job, JobKind};
 pub use marker::{Marker, Owner, Ownership};
 pub use observation::{Observation, SoftwareVersions, parse_observation};
 pub use protocol::{
-    follow, follow_log, log, observe, retain, start_afresh, start_and_follow, take_host,
+    follow, follow_log, log, observe, retain, start_afresh, start_and_follow, stop, take_host,
 };
 pub use render::{ParseError, RenderError, Script};
 pub use steps::{

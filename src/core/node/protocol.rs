@@ -102,6 +102,18 @@ pub fn retain(marker: &Marker) -> Result<Script, RenderError> {
     render::script("retain.sh", context! { marker => marker_value(marker) })
 }
 
+/// Stops the jobs of a Machine that need its cluster, which is deleted, if the marker names both. They are interrupted, as by
+/// a loss of power.
+///
+/// # Errors
+/// [`RenderError`]: a value contains a NUL character.
+pub fn stop(marker: &Marker) -> Result<Script, RenderError> {
+    let kinds = JobKind::ALL.into_iter().filter(|kind| kind.needs_cluster());
+    let units: Vec<&str> = kinds.map(JobKind::as_str).collect();
+    let values = context! { marker => marker_value(marker), cluster => &marker.cluster, units };
+    render::script("stop.sh", values)
+}
+
 /// Prints the logs of a Machine's steps, of all or of one, in the order of its life; plain text.
 ///
 /// # Errors

@@ -119,6 +119,7 @@ pub(super) const TEMPLATES: &[(&str, &str)] = templates!(
     "steps/addons.sh",
     "steps/upgrade.sh",
     "steps/virtual-ip.sh",
+    "stop.sh",
     "take.sh",
 );
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use tatara::core::node::{
     Event, Job, JobKind, Ownership, Progress, SecretFile, Step, Take, Unit, UnitState, follow, log,
-    start_and_follow, take_host,
+    start_and_follow, stop, take_host,
 };
 
 use crate::node::fleet::{Fleet, lossy, marker, now};
@@ -70,6 +70,7 @@ fn a_host_is_taken_once_and_its_units_are_followed_to_their_end() {
     ordering(&fleet);
     stray_processes(&fleet);
     power_cut(&fleet);
+    stopping(&fleet);
     losing_the_host(&fleet);
     keys_that_a_unit_could_not_remove(&fleet);
 }
@@ -310,6 +311,53 @@ fn power_cut(fleet: &Fleet) {
     while attached.next() != Some(Event::Progress(at("long", 2, 2))) {}
     fleet.shell("a", "systemctl kill --signal=KILL tatara-m1-init.service");
     assert_eq!(end(&attached.rest()), &interrupted);
+}
+
+/// As where the Cluster of the Machine is deleted: what needs it is interrupted, with all its processes, and the next unit starts.
+fn stopping(fleet: &Fleet) {
+    let ours = marker("m1");
+    let waits = [("one", "true"), ("long", "sleep 1000")];
+    let (upgrade, prepare) = (
+        unit(JobKind::Upgrade, &waits),
+        unit(JobKind::Prepare, &[("prepares", "sleep 1000")]),
+    );
+    let mut attached = fleet.attach("a", &start_and_follow(&ours, &upgrade, now()).unwrap());
+    while attached.next() != Some(Event::Progress(at("long", 2, 2))) {}
+    let waiting = fleet.attach("a", &start_and_follow(&ours, &prepare, now()).unwrap());
+    let mut other = ours.clone();
+    other.cluster = "another".into();
+    for refused in [marker("m2"), other] {
+        let refused = stop(&refused).unwrap();
+        let output = fleet.feed_as("root", "a", &["bash", "-s"], refused.as_str());
+        assert!(!output.status.success(), "{output:?}");
+    }
+    let running = |kind| {
+        fleet
+            .observe("a")
+            .job(&ours.job(kind))
+            .unwrap()
+            .state
+            .clone()
+    };
+    assert_eq!(
+        running(JobKind::Upgrade),
+        UnitState::Running(at("long", 2, 2))
+    );
+    // as often as wanted
+    for _ in 0..2 {
+        fleet.run("a", &stop(&ours).unwrap());
+    }
+    let interrupted = UnitState::Interrupted(at("long", 2, 2));
+    assert_eq!(end(&attached.rest()), &interrupted);
+    assert_eq!(running(JobKind::Upgrade), interrupted);
+    // what ends by itself goes on
+    let prepares = UnitState::Running(at("prepares", 1, 1));
+    assert_eq!(running(JobKind::Prepare), prepares);
+    fleet.shell("a", "systemctl stop tatara-m1-prepare.service");
+    assert_eq!(
+        end(&waiting.rest()),
+        &UnitState::Interrupted(at("prepares", 1, 1))
+    );
 }
 
 fn losing_the_host(fleet: &Fleet) {

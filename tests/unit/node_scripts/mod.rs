@@ -8,6 +8,7 @@ mod failures;
 mod images;
 mod quorum;
 mod retain;
+mod stop;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -19,7 +20,7 @@ use tatara::core::kubeadm::KubernetesVersion;
 use tatara::core::node::{
     Bootstrap, JobKind, Marker, Prepare, Reset, Role, Unit, UnitError, VirtualIpInput, addons,
     archives, follow, follow_log, give_address, init, join, kubelet, log, observe, prepare, reset,
-    start_and_follow, take_host, upgrade,
+    start_and_follow, stop, take_host, upgrade,
 };
 
 fn settings(source: SoftwareSource, full: bool) -> NodeSettings {
@@ -173,6 +174,7 @@ fn write_all(folder: &Path) {
     let start = start_and_follow(&marker, &units()[0], tatara::clock::now()).unwrap();
     write("start.sh", start.as_str());
     write("take.sh", take_host(&marker).unwrap().as_str());
+    write("stop.sh", stop(&marker).unwrap().as_str());
     write(
         "follow.sh",
         follow(&marker.job(JobKind::Init)).unwrap().as_str(),

@@ -3,11 +3,11 @@
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::Observed;
-use super::{ASK_AGAIN, Plan, State, consumer, is_deleted, owned, unavailable};
+use super::{ASK_AGAIN, Action, Plan, State, TRY_AGAIN, consumer, is_deleted, owned, unavailable};
 use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::installation::WipePolicy;
-use crate::core::Next;
 use crate::core::node::{Follow, JobKind};
+use crate::core::{Next, claim};
 
 /// It was not asked in this pass: a unit is followed, or its turn is later.
 pub(super) fn not_asked(observed: &Observed, now: Timestamp) -> Plan {
@@ -45,6 +45,7 @@ fn followed(observed: &Observed, follow: &Follow) -> Plan {
             owned::failed(message)
         }
         JobKind::Reset => unavailable(State::Releasing, Reason::Resetting, far, Next::OnChange),
+        kind if let Some(plan) = stopping(observed, kind) => plan,
         _ if is_released => unavailable(
             State::Releasing,
             Reason::WaitingForStep,
@@ -68,6 +69,29 @@ fn followed(observed: &Observed, follow: &Follow) -> Plan {
         plan.findings.insert(0, answers);
     }
     plan
+}
+
+/// Its Cluster is deleted, and what runs on it waits for that: it is stopped, and the reset follows. Its peers are reset at the
+/// same time, and kubeadm would wait for them until its time is up.
+pub(super) fn stopping(observed: &Observed, kind: JobKind) -> Option<Plan> {
+    let is_released = consumer(observed).is_some_and(|consumer| consumer.releasing);
+    let is_meant = is_released && observed.consumer.may_release() && observed.guards.is_none();
+    let is_reset = observed.host.spec.wipe_policy == WipePolicy::Reset;
+    if !is_meant || !is_reset || !observed.cluster_goes || !kind.needs_cluster() {
+        return None;
+    }
+    let machine = claim::claimant(&observed.host, &observed.management)?;
+    let what = kind.title();
+    let message = format!("its Cluster is deleted: {what} is stopped on it, and it is reset");
+    Some(Plan {
+        actions: vec![Action::StopJobs(machine)],
+        ..unavailable(
+            State::Releasing,
+            Reason::Resetting,
+            message,
+            Next::After(TRY_AGAIN),
+        )
+    })
 }
 
 /// That a reset could not be started stays until its next attempt has begun.

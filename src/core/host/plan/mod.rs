@@ -78,6 +78,8 @@ pub enum Action {
     Fence,
     /// Stop the kubelet of this Machine for good.
     StopKubelet(Marker),
+    /// Stop the jobs of this Machine that need its Cluster, if that is being deleted, read live.
+    StopJobs(Marker),
     /// Create a host key, and record on the Host that an installation is under way, with a compare-and-swap.
     BeginInstallation,
     /// Open the installer to the host, as it was before we started.

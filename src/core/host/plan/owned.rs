@@ -292,6 +292,14 @@ pub fn abandoned(observed: &Observed) -> Plan {
 }
 
 fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp) -> Plan {
+    let runs = |kind: &JobKind| {
+        let job = seen.job(&owner.marker.job(*kind));
+        job.is_some_and(|job| matches!(job.state, UnitState::Running(_)))
+    };
+    let mut running = JobKind::ALL.into_iter().filter(runs);
+    if let Some(plan) = running.find_map(|kind| claimed::stopping(observed, kind)) {
+        return plan;
+    }
     let acting = |plan| Plan {
         actions: vec![Action::Reset(owner.marker.clone())],
         next: Next::OnChange,

@@ -112,6 +112,66 @@ fn a_host_that_was_let_go_in_mid_step_says_what_it_waits_for() {
     );
 }
 
+/// What is on its hosts waits for one another: etcd for its peers, kubeadm for the API.
+#[test]
+fn where_the_whole_cluster_goes_a_job_that_needs_it_is_stopped() {
+    let stop = [Action::StopJobs(marker("here", "m"))];
+    let waits = |kind| {
+        let busy = observed(&claim("m", true), Contact::NotAsked);
+        following(busy, kind)
+    };
+    let runs = |kind| {
+        let busy = saying(&claim("m", true), marked("here", "m"));
+        with_unit(busy, kind, UnitState::Running(step()))
+    };
+    let says = ["Cluster is deleted", "kubeadm upgrade is stopped"];
+    for mut busy in [waits(JobKind::Upgrade), runs(JobKind::Upgrade)] {
+        busy.cluster_goes = true;
+        let releasing = State::Releasing;
+        expect(
+            "goes",
+            &plan(&busy, at(0)),
+            releasing,
+            &stop,
+            "Resetting",
+            &says,
+        );
+    }
+    let changes: [(&str, fn(&mut Observed)); 5] = [
+        ("the Cluster stays", |of| of.cluster_goes = false),
+        ("its Machine stays", |of| of.consumer = STAYING),
+        ("of another Cluster's etcd", |of| {
+            of.guards = Some("b".into())
+        }),
+        ("not released", |of| {
+            let host = Arc::make_mut(&mut of.host);
+            host.spec.consumer_ref.as_mut().expect("a claim").releasing = false;
+        }),
+        ("kept as it is", |of| {
+            Arc::make_mut(&mut of.host).spec.wipe_policy = WipePolicy::Retain;
+        }),
+    ];
+    for kind in [JobKind::Prepare, JobKind::Images] {
+        let mut busy = waits(kind);
+        busy.cluster_goes = true;
+        assert_eq!(plan(&busy, at(0)).actions, [], "{kind:?} ends by itself");
+    }
+    for (case, change) in changes {
+        for mut busy in [waits(JobKind::Upgrade), runs(JobKind::Upgrade)] {
+            busy.cluster_goes = true;
+            change(&mut busy);
+            let actions = plan(&busy, at(0)).actions;
+            assert!(!actions.contains(&stop[0]), "{case}: {actions:?}");
+        }
+    }
+    // stopped before, by us or by a loss of power
+    let busy = saying(&claim("m", true), marked("here", "m"));
+    let mut stopped = with_unit(busy, JobKind::Upgrade, UnitState::Interrupted(step()));
+    stopped.cluster_goes = true;
+    let reset = [Action::Reset(marker("here", "m"))];
+    assert_eq!(plan(&stopped, at(0)).actions, reset);
+}
+
 #[test]
 fn nothing_is_said_of_a_host_before_the_keys_that_it_showed_are_pinned() {
     let mut first = saying(&json!({}), Ownership::Nobody);

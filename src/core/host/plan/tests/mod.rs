@@ -111,6 +111,7 @@ fn observed(change: &Value, contact: Contact) -> Observed {
         may_guard: None,
         stands_in: None,
         unrecorded: None,
+        cluster_goes: false,
         attempts: Attempts::default(),
         has_media: true,
         installation: None,

@@ -206,6 +206,7 @@ impl World {
             may_guard: None,
             stands_in: None,
             unrecorded: None,
+            cluster_goes: false,
             attempts: Attempts::default(),
             has_media: false,
             installation: None,
