@@ -212,3 +212,49 @@ fn the_diagrams_have_the_phases_and_states_that_the_code_has() {
     let states = variants(&file("src/core/host/plan/mod.rs"), "State");
     assert_eq!(diagrams, [phases, states]);
 }
+
+/// A table that nobody reads to its end guards nothing.
+const MOST_GUARDS: usize = 30;
+
+#[test]
+fn each_guard_between_tenants_has_a_test_that_is_there() {
+    let page = file("docs/security.md");
+    let table = page.split("## Who reaches what").nth(1);
+    let table = table.and_then(|rest| rest.split("\n## ").next());
+    let rows = table
+        .expect("the table")
+        .lines()
+        .skip_while(|line| !line.starts_with("|---"));
+    let rows: Vec<&str> = rows.skip(1).filter(|line| line.starts_with('|')).collect();
+    assert!(
+        (20..=MOST_GUARDS).contains(&rows.len()),
+        "{} rows",
+        rows.len()
+    );
+    for row in rows {
+        let cells: Vec<&str> = row.split(" | ").collect();
+        let [_, _, guard, test] = cells[..] else {
+            panic!("four cells: {row}")
+        };
+        assert!(!guard.trim().is_empty(), "{row}");
+        let named = test.trim_end_matches(" |").trim_matches('`');
+        let (path, name) = named.split_once("::").expect("path::name");
+        assert!(is_test(&file(path), name), "{path} has no test {name}");
+    }
+}
+
+/// Whether the source has a test of this name, which is not left out.
+fn is_test(source: &str, name: &str) -> bool {
+    let lines: Vec<&str> = source.lines().map(str::trim).collect();
+    let call = format!("fn {name}(");
+    let found = lines.iter().position(|line| {
+        let line = line.strip_prefix("async ").unwrap_or(line);
+        line.starts_with(&call)
+    });
+    let above = |at: usize| lines[..at].iter().rev();
+    found.is_some_and(|at| {
+        let attributes =
+            above(at).take_while(|line| line.starts_with("#[") || line.starts_with("//"));
+        attributes.into_iter().any(|line| line.contains("test"))
+    })
+}
