@@ -24,6 +24,12 @@ pub fn answer(
         state.busy -= 1;
         return error(503, "try again later");
     }
+    if let Some(to) = &state.redirects {
+        return (StatusCode::TEMPORARY_REDIRECT, [("Location", to.clone())]).into_response();
+    }
+    if state.floods {
+        return vec![b' '; (4 << 20) + 1].into_response();
+    }
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     if path == "/redfish/v1" {
         return ok(&root(&state));

@@ -2,7 +2,7 @@
 //! power that comes late, errors that pass, certificates that change. It counts what it is asked.
 
 mod answer;
-mod tls;
+pub mod tls;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -55,6 +55,10 @@ pub struct State {
     pub busy: u32,
     /// So many connections are dropped.
     pub drops: u32,
+    /// Every answer is a redirect to there.
+    pub redirects: Option<String>,
+    /// Every answer is one byte larger than the client reads.
+    pub floods: bool,
     /// What was to hold once holds for ever.
     pub keeps_once: bool,
     pub boot: (String, String),
@@ -98,6 +102,8 @@ impl Default for State {
             meddler: 0,
             busy: 0,
             drops: 0,
+            redirects: None,
+            floods: false,
             keeps_once: false,
             boot: ("Disabled".into(), "None".into()),
             media_under: "Systems",

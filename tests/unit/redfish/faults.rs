@@ -259,3 +259,38 @@ async fn an_image_that_cannot_be_fetched_is_told_in_the_words_of_the_bmc() {
     );
     bmc.close().await;
 }
+
+#[tokio::test]
+async fn an_answer_that_is_too_large_is_not_read_further_and_not_asked_for_again() {
+    let simulated = SimulatedBmc::start(State::default()).await;
+    let mut bmc = open(&simulated).await;
+    simulated.state().floods = true;
+    let before = simulated.state().requests.len();
+    let error = bmc.power().await.expect_err("too large");
+    let told = told(&error);
+    assert!(told.contains("it is larger than 4194304 bytes"), "{told}");
+    assert!(told.contains(&simulated.address()), "{told}");
+    assert_eq!(simulated.state().requests.len(), before + 1);
+}
+
+#[tokio::test]
+async fn redirects_in_a_circle_end_and_none_leads_to_another_server() {
+    let (simulated, other) = (
+        SimulatedBmc::start(State::default()).await,
+        SimulatedBmc::start(State::default()).await,
+    );
+    let mut bmc = open(&simulated).await;
+    // the first request, and four that follow
+    for (to, requests) in [(&simulated, 5), (&other, 1)] {
+        let to = format!("{}/redfish/v1/Systems/1", to.address());
+        simulated.state().redirects = Some(to);
+        let before = simulated.state().requests.len();
+        let error = bmc.power().await.expect_err("no answer");
+        assert!(
+            matches!(error, Error::Refused { status: 307, .. }),
+            "{error:?}"
+        );
+        assert_eq!(simulated.state().requests.len(), before + requests);
+    }
+    assert_eq!(other.state().requests.len(), 0);
+}
