@@ -6,8 +6,9 @@ use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use http::Uri;
+use http::{Response, Uri};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tower::BoxError;
 
 /// Time limit of a request, up to the last byte of its answer, or the first byte of a watch. An API server's limit for
 /// webhooks is 30 s.
@@ -25,12 +26,17 @@ pub(super) const WATCH: usize = 512 << 20;
 pub(super) const OBJECTS: usize = 64 << 10;
 /// Values in arrays and objects, of one answer or line.
 pub(super) const VALUES: usize = 1 << 20;
+/// Headers of one answer. That is hyper's own limit, as are 400 KiB of them.
+const HEADERS: usize = 100;
 /// Pages of one list.
 pub(super) const PAGES: usize = 60;
 /// Nodes of one workload cluster. Kubernetes supports 5,000.
 pub const NODES: usize = 20_000;
 /// Bytes of what is kept of all Nodes of one workload cluster.
 pub const VIEWS: usize = 16 << 20;
+/// Bytes of what is kept of all Nodes of all workload clusters. Above that, one that has more than an equal part of it is
+/// not read further. A Node of kubeadm takes about 2,300 bytes: of 20 clusters, each may have 1,400 Nodes at any time.
+pub const ALL_VIEWS: usize = 64 << 20;
 
 /// An answer of more than this needs a turn. All clients together have [`TURNS`], in the order in which they asked, and
 /// each has one at most, so a server that uses its turn badly delays the others by [`TURN`] and no more.
@@ -69,9 +75,35 @@ an API server or etcd sends less (Limits of answers in docs/troubleshooting.md)"
 
 impl std::error::Error for Excess {}
 
+/// A server sends its clients elsewhere.
+#[derive(Debug)]
+pub(super) struct Redirect(Arc<str>);
+
+impl fmt::Display for Redirect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(server) = self;
+        write!(
+            f,
+            "the server {server} answers with a redirect, which is not followed; set server in the kubeconfig to the URL of \
+the API server itself"
+        )
+    }
+}
+
+impl std::error::Error for Redirect {}
+
+/// Whether hyper gave up the head of an answer as too large.
+fn is_large_head(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut chain = std::iter::successors(Some(error), |error| error.source());
+    chain.any(|error| {
+        let http = error.downcast_ref::<hyper::Error>();
+        http.is_some_and(hyper::Error::is_parse_too_large)
+    })
+}
+
 /// The turns of one client, so of one server.
 pub(super) struct Share {
-    server: Arc<str>,
+    pub(super) server: Arc<str>,
     own: Arc<Semaphore>,
     /// Consecutive pages of a list, by path.
     pages: Mutex<HashMap<String, usize>>,
@@ -120,6 +152,22 @@ impl Share {
             return Err(self.excess("pages of one list", PAGES));
         }
         Ok(())
+    }
+
+    /// Judges what came before the body. A redirect is not followed: it may lead anywhere, and in a circle.
+    pub(super) fn judge<B>(
+        &self,
+        answer: Result<Response<B>, BoxError>,
+    ) -> Result<Response<B>, BoxError> {
+        match answer {
+            Ok(answer) if answer.status().is_redirection() => {
+                Err(Redirect(Arc::clone(&self.server)).into())
+            }
+            Err(error) if is_large_head(&*error) => Err(self
+                .excess("headers, or 400 KiB of them, in one answer", HEADERS)
+                .into()),
+            other => other,
+        }
     }
 
     pub(super) fn excess(&self, what: &'static str, limit: usize) -> Excess {

@@ -21,11 +21,23 @@ use super::limits::{CALL, Count, SILENCE, Share, TURN, Turn, WAIT};
 
 /// The time limit was exceeded.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Silent(Duration);
+pub(super) struct Silent {
+    limit: Duration,
+    server: Option<Arc<str>>,
+}
+
+impl Silent {
+    fn new(limit: Duration, share: Option<&Arc<Share>>) -> Self {
+        let server = share.map(|share| Arc::clone(&share.server));
+        Self { limit, server }
+    }
+}
 
 impl fmt::Display for Silent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no answer within {:?}", self.0)
+        write!(f, "no answer within {:?}", self.limit)?;
+        let server = self.server.as_ref();
+        server.map_or(Ok(()), |server| write!(f, " from the server {server}"))
     }
 }
 
@@ -78,7 +90,13 @@ where
         let answer = self.service.call(request);
         async move {
             let end = Instant::now() + call;
-            let answer = timeout_at(end, answer).await.map_err(|_| Silent(call))?;
+            let answer = timeout_at(end, answer).await;
+            let answer = answer.map_err(|_| Silent::new(call, share.as_ref()))?;
+            let answer = answer.map_err(Into::into);
+            let answer = match &share {
+                Some(share) => share.judge(answer)?,
+                None => answer?,
+            };
             let body = |inner| Patient {
                 inner,
                 limits: share.map(|share| Limits::of(share, silence.is_some())),
@@ -86,7 +104,6 @@ where
                 is_watch: silence.is_some(),
                 end: Box::pin(sleep_until(silence.map_or(end, |s| Instant::now() + s))),
             };
-            let answer = answer.map_err(Into::into)?;
             Ok(answer.map(|inner| Box::new(body(inner)) as Box<DynBody>))
         }
         .boxed()
@@ -141,6 +158,11 @@ impl Limits {
 }
 
 impl<B> Patient<B> {
+    fn silent(&self) -> Silent {
+        let share = self.limits.as_ref().map(|limits| &limits.share);
+        Silent::new(self.limit, share)
+    }
+
     fn extend(&mut self, by: Duration) {
         self.limit = by;
         self.end.as_mut().reset(Instant::now() + by);
@@ -162,7 +184,7 @@ where
         let this = self.get_mut();
         // an answer that always has another piece ready has to end as well
         if !this.is_watch && this.end.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Some(Err(Silent(this.limit).into())));
+            return Poll::Ready(Some(Err(this.silent().into())));
         }
         let waiting = this.limits.as_mut().and_then(|l| l.waiting.take());
         if let Some((mut turn, frame)) = waiting {
@@ -184,7 +206,7 @@ where
             }
             Poll::Pending => {
                 ready!(this.end.as_mut().poll(cx));
-                return Poll::Ready(Some(Err(Silent(this.limit).into())));
+                return Poll::Ready(Some(Err(this.silent().into())));
             }
         };
         let mut is_line = true;

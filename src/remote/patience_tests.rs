@@ -149,3 +149,18 @@ async fn an_endless_answer_and_an_endless_line_cost_no_more_than_their_limits() 
         assert!(error.starts_with(&said), "{error}");
     }
 }
+
+#[tokio::test]
+async fn a_redirect_is_an_error_that_names_the_server() {
+    let circle = |_| {
+        let answer = Response::builder()
+            .status(302)
+            .header("Location", "/readyz");
+        at_once(Ok::<_, BoxError>(answer.body(Flood(b"x")).unwrap()))
+    };
+    let share = Share::of(&Uri::from_static("https://192.0.2.1:6443"));
+    let mut service = Patience::with(service_fn(circle), Some(share));
+    let error = service.call(request("/readyz")).await.err().unwrap();
+    let said = "the server 192.0.2.1:6443 answers with a redirect, which is not followed";
+    assert!(error.to_string().starts_with(said), "{error}");
+}

@@ -31,19 +31,38 @@ impl Error {
     }
 }
 
+/// Bytes of what is told of a server's own words: a message goes into a condition and a line of the log.
+const SHOWN: usize = 1024;
+
 /// Message of the API server, or cause of the failed connection, without the debug text that kube adds.
 pub fn reason(error: &kube::Error) -> String {
-    match error {
+    let said = match error {
         kube::Error::Api(status) if status.message.is_empty() => {
             format!("the API server answered {} {}", status.code, status.reason)
         }
         kube::Error::Api(status) => status.message.clone(),
+        // serde's text has the whole of a value of another type, whatever it is
+        kube::Error::SerdeError(error) => format!(
+            "its answer is not JSON of the kind that was requested (line {}, column {})",
+            error.line(),
+            error.column()
+        ),
         other => match innermost(other).to_string().as_str() {
             // the timeout of hyper's connector
             "deadline has elapsed" => "the connection timed out".into(),
             said => said.to_owned(),
         },
+    };
+    shortened(said)
+}
+
+/// So much of a server's words as is told.
+pub(super) fn shortened(mut said: String) -> String {
+    if said.len() > SHOWN {
+        said.truncate(said.floor_char_boundary(SHOWN));
+        said.push('…');
     }
+    said
 }
 
 /// What kind of failure keeps a workload cluster from serving us: each has another remedy.
@@ -86,6 +105,9 @@ impl Cause {
         }
         if exceeds_a_limit(error) {
             return Self::Limit;
+        }
+        if matches!(error, kube::Error::SerdeError(_)) {
+            return Self::Answered;
         }
         // rustls says so in each of its errors about who answers
         let said = innermost(error).to_string();
@@ -152,5 +174,19 @@ mod tests {
         assert_eq!(of("connection refused"), Cause::Silence);
         assert_eq!(of("invalid peer certificate: UnknownIssuer"), Cause::Tls);
         assert_eq!(of("received fatal alert: CertificateExpired"), Cause::Tls);
+    }
+
+    #[test]
+    fn what_a_server_wrote_is_told_in_part_and_never_where_it_is_no_answer() {
+        let text = format!("\"{}\"", "canary".repeat(1 << 20));
+        let parsed = serde_json::from_str::<Vec<u8>>(&text).expect_err("a string");
+        let told = reason(&kube::Error::SerdeError(parsed));
+        assert!(!told.contains("canary"), "{}", told.len());
+        let status = kube::core::Status {
+            message: "ü".repeat(1 << 20),
+            ..kube::core::Status::default()
+        };
+        let told = reason(&kube::Error::Api(Box::new(status)));
+        assert!(told.len() <= SHOWN + '…'.len_utf8(), "{}", told.len());
     }
 }

@@ -7,7 +7,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use tokio::time::Instant;
 
-use super::error::reason;
+use super::error::{reason, shortened};
 
 /// The result of one probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Health {
         match &self.readiness {
             Readiness::Ready => "the API server is ready".to_owned(),
             Readiness::Failing(checks) => {
-                let which = match checks.join(", ") {
+                let which = match shortened(checks.join(", ")) {
                     none if none.is_empty() => none,
                     checks => format!(": {checks} failing"),
                 };

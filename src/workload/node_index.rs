@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use super::kept::Kept;
 use crate::core::NodeView;
-use crate::remote::limits::{NODES, VIEWS};
+use crate::remote::limits::NODES;
 
 /// Nodes by name, and names by provider ID.
 #[derive(Debug, Default)]
@@ -12,7 +13,7 @@ pub(super) struct NodeIndex {
     by_name: BTreeMap<String, Arc<NodeView>>,
     by_provider_id: HashMap<String, BTreeSet<String>>,
     listed: bool,
-    bytes: usize,
+    kept: Kept,
 }
 
 impl NodeIndex {
@@ -22,7 +23,7 @@ impl NodeIndex {
         if let Some(before) = &before {
             self.unlink(before);
         }
-        self.bytes += view.weight();
+        self.kept.add(view.weight());
         if let Some(id) = &view.provider_id {
             let names = self.by_provider_id.entry(id.clone()).or_default();
             names.insert(view.name.clone());
@@ -54,7 +55,7 @@ impl NodeIndex {
 
     /// Whether there are more Nodes than a workload cluster may have.
     pub(super) fn is_too_large(&self) -> bool {
-        is_too_large(self.by_name.len(), self.bytes)
+        is_too_large(self.by_name.len(), &self.kept)
     }
 
     /// Whether there was a complete list.
@@ -78,7 +79,7 @@ impl NodeIndex {
     }
 
     fn unlink(&mut self, view: &NodeView) {
-        self.bytes -= view.weight();
+        self.kept.remove(view.weight());
         let Some(id) = &view.provider_id else { return };
         if let Some(names) = self.by_provider_id.get_mut(id) {
             names.remove(&view.name);
@@ -90,8 +91,8 @@ impl NodeIndex {
 }
 
 /// Whether so many Nodes, of so many bytes, are too much.
-pub(super) fn is_too_large(nodes: usize, bytes: usize) -> bool {
-    nodes > NODES || bytes > VIEWS
+pub(super) fn is_too_large(nodes: usize, kept: &Kept) -> bool {
+    nodes > NODES || kept.is_too_large()
 }
 
 #[cfg(test)]

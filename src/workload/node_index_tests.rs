@@ -1,4 +1,5 @@
 use super::*;
+use crate::remote::limits::VIEWS;
 
 fn node(name: &str, id: &str, ready: bool) -> NodeView {
     NodeView {

@@ -8,17 +8,22 @@ use futures::StreamExt;
 use k8s_openapi::api::core::v1::Node;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
+use tokio::time::Instant;
 
 use super::cluster::{ClusterKey, Connectivity, State, Wake};
 use super::error::{self, Cause};
+use super::kept::Kept;
 use super::node_index::is_too_large;
 use crate::clock;
 use crate::core::NodeView;
-use crate::remote::limits::{NODES, VIEWS};
+use crate::remote::limits::{ALL_VIEWS, NODES, VIEWS};
 
 /// First and longest pause before the next attempt to reach a workload cluster. Five
 /// seconds cost few requests, and the recovery of a workload cluster is noticed soon.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
+
+/// A watch that lasted this long begins again at once; one that fails sooner is a failure like others.
+const LASTS: Duration = Duration::from_secs(30);
 
 /// Why one watch ended.
 enum End {
@@ -64,7 +69,7 @@ fn pause(failures: u32) -> Duration {
 #[derive(Default)]
 struct Listed {
     nodes: Vec<NodeView>,
-    bytes: usize,
+    kept: Kept,
 }
 
 struct Follower {
@@ -81,6 +86,7 @@ impl Follower {
         let mut events = pin!(watcher::watcher(nodes, watcher::Config::default()));
         let mut listed = Listed::default();
         let mut is_listed = false;
+        let begun = Instant::now();
         loop {
             let event = tokio::select! {
                 event = events.next() => event,
@@ -88,10 +94,13 @@ impl Follower {
                 () = self.state.relist_wanted(), if is_listed => return End::Relist,
             };
             is_listed |= matches!(event, Some(Ok(Event::InitDone)));
+            if is_listed && begun.elapsed() > LASTS {
+                self.failures = 0;
+            }
             match event {
                 Some(Ok(event)) => {
                     self.take(event, &mut listed);
-                    let is_too_large = is_too_large(listed.nodes.len(), listed.bytes);
+                    let is_too_large = is_too_large(listed.nodes.len(), &listed.kept);
                     if is_too_large || self.state.nodes().is_too_large() {
                         return End::Failed(too_large(), Cause::Limit);
                     }
@@ -112,7 +121,7 @@ impl Follower {
             Event::Init => *listed = Listed::default(),
             Event::InitApply(node) => {
                 let view = NodeView::from_node(node);
-                listed.bytes += view.weight();
+                listed.kept.add(view.weight());
                 listed.nodes.push(view);
             }
             Event::InitDone => {
@@ -140,7 +149,6 @@ impl Follower {
     }
 
     fn connected(&mut self) {
-        self.failures = 0;
         let since = clock::now();
         if self
             .state
@@ -168,10 +176,11 @@ impl Follower {
 
 fn too_large() -> String {
     format!(
-        "its API server has more than {NODES} Nodes, or more than {} MiB of labels and annotations of Nodes, and its Nodes are \
-not read further; delete Nodes that do not exist any more, and shorten annotations (Limits of answers in \
-docs/troubleshooting.md)",
-        VIEWS >> 20
+        "its API server has more than {NODES} Nodes, or more than {} MiB of labels and annotations of Nodes (less where all \
+clusters together have more than {} MiB), and its Nodes are not read further; delete Nodes that do not exist any more, and \
+shorten annotations (Limits of answers in docs/troubleshooting.md)",
+        VIEWS >> 20,
+        ALL_VIEWS >> 20
     )
 }
 
@@ -180,7 +189,10 @@ fn explain(failure: &watcher::Error) -> (String, Cause) {
         watcher::Error::InitialListFailed(inner)
         | watcher::Error::WatchStartFailed(inner)
         | watcher::Error::WatchFailed(inner) => (error::reason(inner), Cause::of(inner)),
-        watcher::Error::WatchError(status) => (status.message.clone(), Cause::of_code(status.code)),
+        watcher::Error::WatchError(status) => (
+            error::shortened(status.message.clone()),
+            Cause::of_code(status.code),
+        ),
         watcher::Error::NoResourceVersion => (failure.to_string(), Cause::Answered),
     }
 }

@@ -14,6 +14,7 @@ use crate::core::cluster::Health;
 use crate::core::control_plane::Members;
 use crate::core::control_plane::component::lowest;
 use crate::core::control_plane::health::{FAILURE_THRESHOLD, TROUBLED_FOR, Verdict, judge};
+use crate::workload::Connectivity;
 use crate::workload::health::{self, Place};
 
 /// Time limit of a readiness probe.
@@ -152,6 +153,10 @@ pub(super) async fn probed(
         sentence: known.sentence.clone(),
         // of several API servers that of the one which is behind
         version: lowest(of_machines(&known).chain(&known.version)).or(known.version),
+        unread: match workload.connectivity() {
+            Connectivity::Disconnected { why, .. } => Some(why),
+            Connectivity::Connecting | Connectivity::Connected { .. } => None,
+        },
     })
 }
 

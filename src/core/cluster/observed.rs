@@ -163,6 +163,8 @@ pub struct Health {
     pub sentence: String,
     /// `gitVersion` of the API server.
     pub version: Option<String>,
+    /// Why its Nodes are not read.
+    pub unread: Option<String>,
 }
 
 /// What moves the versions of a Cluster.

@@ -4,6 +4,7 @@
 mod addons;
 mod bmcs;
 mod deletion;
+mod endless;
 mod foreign;
 mod given;
 mod gone;

@@ -317,6 +317,17 @@ impl World {
         pause.spawn().expect("a pause")
     }
 
+    /// The most memory that the manager has had, in MiB.
+    pub fn peak(&self) -> u64 {
+        let status = format!("/proc/{}/status", self.manager.id());
+        let status = fs::read_to_string(status).expect("its status");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let peak = peak.and_then(|peak| peak.split_whitespace().next());
+        peak.and_then(|peak| peak.parse::<u64>().ok())
+            .expect("a size")
+            / 1024
+    }
+
     pub fn log(&self) -> String {
         let log = format!("{}.log", self.identity);
         fs::read_to_string(self.dir.path().join(log)).expect("a log")

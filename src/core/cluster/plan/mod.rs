@@ -371,7 +371,11 @@ fn health(observed: &Observed) -> Finding {
         return Finding::unknown(NAME, Reason::NotAskedYet, "connecting to the cluster's API");
     };
     match health.judgement.verdict {
-        Verdict::Healthy => Finding::yes(NAME, Reason::ReadyzPassed, ""),
+        Verdict::Healthy => {
+            let unread = health.unread.as_ref();
+            let unread = unread.map(|why| format!("ready, but its Nodes are not read: {why}"));
+            Finding::yes(NAME, Reason::ReadyzPassed, unread.unwrap_or_default())
+        }
         Verdict::Unhealthy => Finding::no(NAME, Reason::ReadyzFailed, health.sentence.clone()),
         Verdict::Undecided => Finding::unknown(NAME, Reason::NotAskedYet, health.sentence.clone()),
     }

@@ -109,6 +109,7 @@ fn running() -> Observed {
             },
             sentence: String::new(),
             version: None,
+            unread: None,
         }),
         ..observed(&json!({}))
     }
