@@ -56,12 +56,7 @@ pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers,
     let engine = Arc::new(engine(&start, stores.clone()));
     let hosts = Arc::new(providers::Hosts::new(stores.clone()));
     let bmcs = Arc::new(Bmcs::new(start.client.clone(), stores.clone()));
-    let follows = Follows::new(
-        start.tasks.clone(),
-        start.stop.clone(),
-        start.metrics.clone(),
-    );
-    let follows = Arc::new(follows);
+    let follows = Arc::new(follows(&start));
     let gateways = Arc::new(gateways::registry(stores.clone(), wakers.clone()));
     let registry = Arc::new(workloads::registry(stores.clone(), wakers.clone()));
     let providers = Arc::new(Providers {
@@ -153,6 +148,11 @@ pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers,
         base,
     };
     (controllers, woken)
+}
+
+fn follows(start: &Start) -> Follows {
+    let (tasks, stop) = (start.tasks.clone(), start.stop.clone());
+    Follows::new(tasks, stop, start.metrics.clone())
 }
 
 fn simulated(

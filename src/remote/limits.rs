@@ -46,7 +46,7 @@ const TURNS: usize = 4;
 /// Time limit of a turn, in which the rest of the answer has to come.
 pub(super) const TURN: Duration = Duration::from_secs(20);
 /// Time limit of the wait for a turn.
-pub(super) const WAIT: Duration = Duration::from_secs(120);
+pub(super) const WAIT: Duration = Duration::from_mins(2);
 
 static LARGE: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(TURNS)));
 

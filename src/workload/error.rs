@@ -124,7 +124,9 @@ fn exceeds_a_limit(error: &kube::Error) -> bool {
         let wrapped = inner
             .downcast_ref::<io::Error>()
             .and_then(io::Error::get_ref);
-        if inner.is::<Excess>() || wrapped.is_some_and(|inner| inner.is::<Excess>()) {
+        if inner.is::<Excess>()
+            || wrapped.is_some_and(<dyn std::error::Error + Send + Sync>::is::<Excess>)
+        {
             return true;
         }
         next = inner.source();

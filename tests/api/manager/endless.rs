@@ -260,7 +260,7 @@ async fn attacked(world: &World, faults: &[(String, Fault, bool)], servers: &mut
     }
 }
 
-/// The condition ControlPlaneHealthy.
+/// The condition `ControlPlaneHealthy`.
 fn healthy(world: &World, name: &str) -> Value {
     let cluster = world.kubectl(&["get", "cluster", name, "-o", "json"]);
     condition(&serde_json::from_str(&cluster).expect("JSON"))

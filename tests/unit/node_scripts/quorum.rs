@@ -19,10 +19,11 @@ fn asks(members: usize, own: bool, healthy: &[usize]) -> (bool, String) {
     let list: Vec<String> = (1..=members)
         .map(|n| format!(r#"{{"ID":"{n}","clientURLs":["https://10.0.0.{n}:2379"]}}"#))
         .collect();
-    let answers: String = healthy
+    let answers: Vec<String> = healthy
         .iter()
         .map(|n| format!("https://10.0.0.{n}:2379/health) echo '{{\"health\":\"true\"}}' ;;\n"))
         .collect();
+    let answers = answers.concat();
     let curl = format!(
         "#!/bin/bash\nfor each in \"$@\"; do case $each in
 https://127.0.0.1:2379/v3/cluster/member/list) {own} || exit 7; echo '{{\"members\":[{}]}}' ;;

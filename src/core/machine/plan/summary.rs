@@ -131,7 +131,8 @@ fn with_member(observed: &Observed, mut finding: Finding) -> Finding {
             marker.namespace,
             marker.machine
         );
-        finding.message = format!("{first}. {also}\n{rest}").trim_end().to_owned();
+        let said = format!("{first}. {also}\n{rest}");
+        said.trim_end().clone_into(&mut finding.message);
     }
     finding
 }

@@ -113,6 +113,8 @@ fn a_host_that_was_let_go_in_mid_step_says_what_it_waits_for() {
 }
 
 /// What is on its hosts waits for one another: etcd for its peers, kubeadm for the API.
+type Change = fn(&mut Observed);
+
 #[test]
 fn where_the_whole_cluster_goes_a_job_that_needs_it_is_stopped() {
     let stop = [Action::StopJobs(marker("here", "m"))];
@@ -137,11 +139,11 @@ fn where_the_whole_cluster_goes_a_job_that_needs_it_is_stopped() {
             &says,
         );
     }
-    let changes: [(&str, fn(&mut Observed)); 5] = [
+    let changes: [(&str, Change); 5] = [
         ("the Cluster stays", |of| of.cluster_goes = false),
         ("its Machine stays", |of| of.consumer = STAYING),
         ("of another Cluster's etcd", |of| {
-            of.guards = Some("b".into())
+            of.guards = Some("b".into());
         }),
         ("not released", |of| {
             let host = Arc::make_mut(&mut of.host);

@@ -54,7 +54,7 @@ fn what_is_wrong_with_a_machine_is_said_with_field_value_and_remedy() {
     machine.labels_mut().clear();
     unlabelled.machine = Arc::new(machine);
     let broken = with_cluster(worker(), |c| c.spec = Err("podz: unknown field".into()));
-    let cases: [(&str, Observed, &str, &[&str]); 7] = [
+    let cases: Vec<(&str, Observed, &str, &[&str])> = vec![
         (
             "no label",
             unlabelled,

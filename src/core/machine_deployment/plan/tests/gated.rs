@@ -18,7 +18,7 @@ fn gated(mut observed: Observed) -> Observed {
 fn of_type(type_: StrategyType) -> Strategy {
     Strategy {
         type_,
-        in_place: (type_ == StrategyType::InPlace).then(|| InPlace {
+        in_place: (type_ == StrategyType::InPlace).then_some(InPlace {
             max_unavailable: Some(Int(1)),
         }),
         ..Strategy::default()

@@ -24,13 +24,14 @@ fn limited(observed: Observed, seconds: i64) -> Observed {
 #[test]
 fn a_drain_ends_by_its_limit_from_its_beginning_on_or_by_annotation() {
     let release = [Action::Release(Release::Now)];
-    let told: [Case; 7] = [
+    let drains = drain();
+    let told: Vec<Case> = vec![
         (
             "it begins late",
             deleting(running(worker())),
             60,
             1_000,
-            &drain(),
+            &drains,
             Some("Draining"),
         ),
         (
@@ -38,7 +39,7 @@ fn a_drain_ends_by_its_limit_from_its_beginning_on_or_by_annotation() {
             draining("True", "Draining", 100),
             60,
             159,
-            &drain(),
+            &drains,
             Some("Draining"),
         ),
         (
@@ -54,7 +55,7 @@ fn a_drain_ends_by_its_limit_from_its_beginning_on_or_by_annotation() {
             draining("True", "DrainBlocked", 100),
             0,
             1_000_000,
-            &drain(),
+            &drains,
             Some("Draining"),
         ),
         (
@@ -70,7 +71,7 @@ fn a_drain_ends_by_its_limit_from_its_beginning_on_or_by_annotation() {
             draining("False", "Drained", 100),
             60,
             1_000,
-            &drain(),
+            &drains,
             None,
         ),
         (
@@ -78,7 +79,7 @@ fn a_drain_ends_by_its_limit_from_its_beginning_on_or_by_annotation() {
             draining("False", "DrainStopped", 100),
             60,
             1_000,
-            &drain(),
+            &drains,
             Some("Draining"),
         ),
     ];

@@ -255,6 +255,8 @@ fn no_member_is_changed_while_a_job_runs_on_the_host_of_another() {
     }
 }
 
+type Change = fn(&mut ObservedCluster);
+
 #[test]
 fn a_join_that_is_ready_goes_before_a_leave_that_can_wait() {
     let three = &[OWN, FIRST, SECOND];
@@ -276,10 +278,10 @@ fn a_join_that_is_ready_goes_before_a_leave_that_can_wait() {
     let told = finding(&waits, "Deleting");
     assert_eq!(told.reason, Reason::WaitingForTurn);
     assert!(told.message.contains(parts[0]), "{}", told.message);
-    let table: [(&str, fn(&mut ObservedCluster)); 3] = [
+    let table: [(&str, Change); 3] = [
         ("none is ready", |c| c.neighbours.joins = None),
         ("it does not serve", |c| {
-            c.etcd = unhealthy(&[OWN, FIRST, SECOND], OWN)
+            c.etcd = unhealthy(&[OWN, FIRST, SECOND], OWN);
         }),
         ("it has begun to leave", |c| {
             c.turn = Some(turn(ME, TurnAction::Remove));

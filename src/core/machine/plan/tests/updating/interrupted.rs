@@ -197,7 +197,7 @@ fn one_that_is_half_upgraded_keeps_the_turn_unless_what_is_in_the_way_needs_it()
     let kept = of(THREE[1], |_| ());
     assert_eq!(kept, [""; 0], "no other control plane begins meanwhile");
     let leaves = of(THREE[1], |cluster| {
-        cluster.other_control_planes[0].leaves = true
+        cluster.other_control_planes[0].leaves = true;
     });
     assert_eq!(leaves, ["return"], "the dead one leaves");
     let no_machine = of(THREE[2], |cluster| {
