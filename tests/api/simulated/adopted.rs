@@ -16,8 +16,9 @@ fn provider_spec(boot: u32) -> Value {
     })
 }
 
-fn versions() -> Value {
-    json!({ "kubelet": "v1.36.3", "controlPlane": "v1.36.3" })
+/// What the API server has: a control plane goes to no older version.
+fn versions(site: &Site) -> Value {
+    json!({ "kubelet": site.version(), "controlPlane": site.version() })
 }
 
 /// A Machine that somebody created, with the label of the deployment.
@@ -27,12 +28,12 @@ fn by_hand(site: &Site, name: &str, boot: u32) {
         "metadata": { "name": name, "namespace": "default", "labels": {
             "cluster.k8s.io/cluster-name": "simulated", "pool": POOL,
         } },
-        "spec": { "versions": versions(), "providerSpec": { "value": provider_spec(boot) } },
+        "spec": { "versions": versions(site), "providerSpec": { "value": provider_spec(boot) } },
     });
     site.apply(&machine.to_string());
 }
 
-fn deployment(replicas: u32) -> String {
+fn deployment(site: &Site, replicas: u32) -> String {
     let labels = json!({ "pool": POOL });
     json!({
         "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "MachineDeployment",
@@ -40,7 +41,7 @@ fn deployment(replicas: u32) -> String {
         "spec": {
             "replicas": replicas, "selector": { "matchLabels": labels },
             "template": { "metadata": { "labels": labels }, "spec": {
-                "versions": versions(), "providerSpec": { "value": provider_spec(5) },
+                "versions": versions(site), "providerSpec": { "value": provider_spec(5) },
             } },
         },
     })
@@ -70,7 +71,7 @@ async fn a_control_plane_is_adopted_before_any_is_created_and_keeps_its_name() {
     by_hand(&site, "first", 5);
     site.until_ready(POOL, 1).await;
     let uid = site.machines(POOL).await[0].uid();
-    site.apply(&deployment(3));
+    site.apply(&deployment(&site, 3));
     site.until_ready(POOL, 3).await;
     progressing(&site, "True/Complete").await;
     let machines = site.machines(POOL).await;
@@ -98,7 +99,7 @@ async fn one_that_differs_is_named_and_nothing_is_created_until_somebody_decides
     let site = Site::new().await;
     by_hand(&site, "other", 7);
     site.until_ready(POOL, 1).await;
-    site.apply(&deployment(3));
+    site.apply(&deployment(&site, 3));
     let message = progressing(&site, "False/NotAdopted").await;
     for part in ["Machine other", "providerSpec.value.bootMilliseconds"] {
         assert!(message.contains(part), "{message}");
@@ -121,8 +122,11 @@ async fn one_that_differs_is_named_and_nothing_is_created_until_somebody_decides
 async fn the_last_control_plane_is_not_scaled_away() {
     let site = Site::new().await;
     let arguments = ["apply", "--server-side", "-f", "-"];
-    assert!(!site.try_kubectl(&arguments, &deployment(0)), "admission");
-    site.apply(&deployment(1));
+    assert!(
+        !site.try_kubectl(&arguments, &deployment(&site, 0)),
+        "admission"
+    );
+    site.apply(&deployment(&site, 1));
     site.until_ready(POOL, 1).await;
     let scaled = site.try_kubectl(&["scale", "machinedeployment", POOL, "--replicas=0"], "");
     assert!(!scaled, "admission sees the scale subresource as well");

@@ -25,6 +25,8 @@ pub struct Site {
     client: Client,
     member: Client,
     manager: Option<Child>,
+    /// Of the second plane.
+    version: String,
     /// Where the manager serves its metrics.
     http: String,
     management: Plane,
@@ -38,10 +40,13 @@ impl Site {
             .install_default()
             .ok();
         let (management, other) = (Plane::own(), Plane::own());
+        let member = other.client().await;
+        let version = member.apiserver_version().await.expect("a version");
         let mut site = Self {
             client: management.client().await,
-            member: other.client().await,
+            member,
             manager: None,
+            version: version.git_version,
             http: String::new(),
             management,
             other,
@@ -119,6 +124,11 @@ impl Site {
             .stderr(log.expect("a log"))
             .spawn();
         self.manager = Some(manager.expect("a manager"));
+    }
+
+    /// The version of the Cluster's API server.
+    pub fn version(&self) -> &str {
+        &self.version
     }
 
     /// What the manager counted, as Prometheus reads it.
