@@ -97,10 +97,16 @@ impl Observed {
         if let Some(seen) = seen {
             let runs = self.job_of_member(seen);
             self.last_look = runs.map_or(LastLook::Idle, LastLook::Runs);
-        } else if self.last_look == LastLook::Never {
+        } else if self.last_look == LastLook::Never && !self.is_connecting() {
             // a host that cannot be asked, or that is none, holds nobody up for ever
             self.last_look = LastLook::Idle;
         }
+    }
+
+    /// Whether its virtual machine can be asked as soon as its gateway has answered.
+    fn is_connecting(&self) -> bool {
+        let machine = self.virtual_machine.as_ref();
+        machine.is_some_and(|machine| machine.is_connecting)
     }
 
     /// Evidence about its etcd member, from this list.

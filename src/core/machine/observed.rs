@@ -143,6 +143,8 @@ pub struct VirtualMachine {
     pub told: Result<GatewayView, Refusal>,
     /// The attempts to download its image, to create it or to switch it on, whichever is due.
     pub tried: AttemptRecord,
+    /// Its gateway has not answered since the manager started, and may do so at any moment.
+    pub is_connecting: bool,
     /// Why no virtual machine may be created on its Hypervisor, in a few words, such as paused.
     pub held_back: Option<&'static str>,
     /// Another Hypervisor could take it that it has not left before. Determined only while it does not exist.

@@ -113,6 +113,7 @@ fn virtual_machine(libvirt: &Libvirt, observed: &Observed) -> Option<VirtualMach
         tried: libvirt.tries.of(&what),
         held_back: object.and_then(|object| held_back(&object)),
         is_elsewhere: !is_shown && told.is_ok() && is_elsewhere(libvirt, observed, &hypervisor),
+        is_connecting: is_connecting(libvirt, namespace, &hypervisor),
         hypervisor,
         told,
         recorded,
@@ -120,6 +121,11 @@ fn virtual_machine(libvirt: &Libvirt, observed: &Observed) -> Option<VirtualMach
         shown_by,
         unheard,
     })
+}
+
+fn is_connecting(libvirt: &Libvirt, namespace: &str, hypervisor: &str) -> bool {
+    let connection = libvirt.gateways.get(namespace, hypervisor);
+    connection.is_some_and(|one| one.view().connectivity == Connectivity::Connecting)
 }
 
 /// Another Hypervisor of the namespace that reports the virtual machine, and one whose state is unknown.

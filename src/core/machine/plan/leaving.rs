@@ -169,11 +169,15 @@ fn kubeadm_on_host(observed: &Observed) -> OnHost {
         let running = observed.job_of_member(seen);
         return running.map_or(OnHost::Over, |kind| OnHost::Runs(runs(kind)));
     }
-    let Some(kind) = job_of_turn(observed) else {
+    let is_silent = matches!(held.contact, Contact::Unreachable { .. });
+    let seen = observed.last_look.job().filter(|_| !held.releasing);
+    // of a host that is silent by now, only a join counts: it may add a member
+    let may_add = seen.filter(|kind| is_silent && *kind == JobKind::Join);
+    let Some(kind) = job_of_turn(observed).or(may_add) else {
         let followed = observed.follow.as_ref().map(|follow| follow.job.kind);
         let changes = |kind: &JobKind| matches!(kind, JobKind::Upgrade | JobKind::Kubelet);
-        let running = followed.filter(changes).or(observed.last_look.job());
-        let running = running.filter(|_| !held.releasing);
+        let running = followed.filter(|kind| changes(kind) && !held.releasing);
+        let running = running.or(seen.filter(|_| !is_silent));
         return running.map_or(OnHost::Over, |kind| OnHost::Runs(runs(kind)));
     };
     let what = kind.title();

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::core::control_plane::component::{Answer, Component, ComponentState, Components};
-use crate::core::machine::status;
+use crate::core::machine::{LastLook, status};
 use crate::core::node::Follow;
 
 #[test]
@@ -225,6 +225,68 @@ fn kubeadm_that_runs_on_its_host_is_waited_for_whoever_has_the_turn() {
             );
         }
     }
+}
+
+#[test]
+fn a_job_that_was_seen_on_a_host_that_is_silent_by_now_holds_only_what_it_may_undo() {
+    let of = |seen, silent: bool, etcd: &[&str], action: Option<TurnAction>| {
+        let leaving = beside(deleted(running(control_plane()), at(0)), |c| {
+            c.turn = action.map(|action| turn(ME, action));
+            c.etcd = Lookup::Known(etcd_at(etcd));
+        });
+        let contact = if silent {
+            Contact::Unreachable {
+                reason: Reason::SshUnreachable,
+                message: "no route".into(),
+            }
+        } else {
+            Contact::NotAsked
+        };
+        let observed = Observed {
+            last_look: LastLook::Runs(seen),
+            placement: held(contact),
+            ..leaving
+        };
+        plan(&observed, at(1))
+    };
+    let (there, gone) = (&[OWN, FIRST, SECOND][..], &[FIRST, SECOND][..]);
+    let remove = Some(TurnAction::Remove);
+    for turn in [None, remove] {
+        let waits = of(JobKind::Upgrade, false, there, turn);
+        assert_eq!(finding(&waits, "Deleting").reason, Reason::WaitingForHost);
+        for kind in [JobKind::Upgrade, JobKind::Kubelet, JobKind::Join] {
+            let leaves = of(kind, true, there, turn).actions;
+            let removes = |action: &Action| matches!(action, Action::RemoveMember(_));
+            assert!(leaves.iter().any(removes), "{kind:?}: {leaves:?}");
+        }
+    }
+    // its member is gone: the turn ends, and its host is released, by a BMC or a time limit if need be
+    for kind in [JobKind::Upgrade, JobKind::Kubelet] {
+        let released = of(kind, true, gone, remove).actions;
+        assert!(
+            matches!(&*released, [.., Action::ReturnTurn(_), Action::Release(_)]),
+            "{kind:?}: {released:?}"
+        );
+    }
+    let parts = &["no route", "host-is-gone"][..];
+    let says = ("Deleting", "WaitingForHost", parts);
+    let joins = of(JobKind::Join, true, gone, remove);
+    expect("it may add a member", &joins, &[], says);
+}
+
+#[test]
+fn a_virtual_machine_counts_as_asked_once_its_gateway_has_answered() {
+    let looked = |is_connecting| {
+        let mut observed = virtual_machines::silent(beside(running(control_plane()), |_| ()));
+        observed.last_look = LastLook::Never;
+        if let Some(machine) = &mut observed.virtual_machine {
+            machine.is_connecting = is_connecting;
+        }
+        observed.learn_look();
+        observed.last_look
+    };
+    assert_eq!(looked(true), LastLook::Never);
+    assert_eq!(looked(false), LastLook::Idle);
 }
 
 #[test]

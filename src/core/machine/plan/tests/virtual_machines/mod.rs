@@ -87,6 +87,7 @@ fn answered(observed: Observed, told: Result<GatewayView, Refusal>) -> Observed 
         has_keys: true,
         shown_by: None,
         unheard: None,
+        is_connecting: false,
     });
     observed.placement = held(Contact::NotAsked);
     observed
