@@ -60,6 +60,11 @@ pub async fn holds<K: Leans>(engine: &Engine, said: &UnreadableNotices, object: 
     true
 }
 
+/// Whether an object may not be reconciled at the moment. Nothing is reported.
+pub fn is_held<K: Leans>(stores: &Stores, object: &K) -> bool {
+    trouble_of(stores, object).is_some()
+}
+
 /// Why an object may not be reconciled.
 fn trouble_of<K: Leans>(stores: &Stores, object: &K) -> Option<Finding> {
     let namespace = object.namespace().unwrap_or_default();

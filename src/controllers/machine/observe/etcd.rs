@@ -6,6 +6,7 @@ use kube::ResourceExt;
 
 use super::super::Machines;
 use crate::api::Cluster;
+use crate::controllers::unreadable;
 use crate::controllers::workloads::Workloads;
 use crate::core::control_plane::Members;
 use crate::core::control_plane::component::Components;
@@ -59,11 +60,15 @@ pub(super) fn others(
         let seen = || controller.looks.get(&uid).unwrap_or_default().job();
         followed.filter(changes).or_else(seen)
     };
+    let stores = controller.base.stores();
+    let is_unasked = |machine: &crate::api::Machine| {
+        let uid = machine.uid().unwrap_or_default();
+        // one that is held is not asked
+        !controller.looks.contains(&uid) && !unreadable::is_held(stores, machine)
+    };
     let other = |machine: &Arc<crate::api::Machine>| ControlPlaneMachine {
         runs: runs(machine),
-        is_unasked: !controller
-            .looks
-            .contains(&machine.uid().unwrap_or_default()),
+        is_unasked: is_unasked(machine),
         leaves: machine.metadata.deletion_timestamp.is_some(),
         name: machine.name_any(),
         address: controller.providers.server_of(machine).map(|(_, at)| at),

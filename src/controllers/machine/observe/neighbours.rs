@@ -12,6 +12,7 @@ use crate::api::machine::is_same_version;
 use crate::api::names::ANNOTATION_ADDONS_DUE;
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::paused::paused_by;
+use crate::controllers::unreadable;
 use crate::controllers::whose::ProviderObject;
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::machine::apart;
@@ -87,11 +88,13 @@ fn joins(controller: &Machines, cluster: &Cluster) -> Option<String> {
     let stores = controller.base.stores();
     let key = Key::ControlPlane(cluster.namespace()?, cluster.name_any());
     let machines = stores.machines.by(&key);
-    // what a paused one said last is old
-    let is_paused = |machine: &Machine| paused_by(stores, machine).is_some();
-    let ready = machines.iter().find(|machine| {
-        is_ready_to_join(machine) && machine.is_ours(stores) && !is_paused(machine)
-    });
+    // what one said last that is paused, or not reconciled, is old
+    let is_old = |machine: &Machine| {
+        paused_by(stores, machine).is_some() || unreadable::is_held(stores, machine)
+    };
+    let ready = machines
+        .iter()
+        .find(|machine| is_ready_to_join(machine) && machine.is_ours(stores) && !is_old(machine));
     ready.map(|machine| machine.name_any())
 }
 
