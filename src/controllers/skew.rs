@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use crate::api::conditions::Reason;
+use crate::api::conditions::{ConditionType, Reason, Status, find};
 use crate::api::machine::MachineVersions;
 use crate::api::machine_deployment::StrategyType;
 use crate::api::names::{ANNOTATION_INITIALIZED, LABEL_CLUSTER};
-use crate::api::{Cluster, ClusterProviderSpec, MachineDeployment, MachineSet, MachineTemplate};
+use crate::api::{
+    Cluster, ClusterProviderSpec, Machine, MachineDeployment, MachineSet, MachineTemplate,
+};
+use crate::controllers::whose::ProviderObject;
 use crate::core::Key;
 use crate::core::kubeadm::{KubernetesVersion, VersionError, version};
 use crate::core::machine_deployment::{TemplateProblem, has_control_plane};
@@ -43,7 +46,8 @@ fn gate(stores: &Stores, name: &str, template: &MachineTemplate, namespace: &str
         let lowest = lowest(&cluster)?;
         let skew = version::check_kubelet(&wanted, &lowest).err();
         let message = skew.map(|skew| skew.to_string()).or_else(|| {
-            (wanted > lowest && is_moving(stores, &cluster, &lowest)).then(|| format!(
+            let waits = wanted > lowest && is_moving(stores, &cluster, &lowest);
+            (waits && !is_draining(stores, &cluster)).then(|| format!(
                 "spec.template.spec.versions.kubelet is {wanted}, and the oldest control plane of Cluster {name} runs {lowest}; no Machine is created before all control planes run {wanted}. If that does not proceed: tatara describe cluster {name} -n {namespace}"
             ))
         })?;
@@ -105,14 +109,34 @@ fn is_moving(stores: &Stores, cluster: &Cluster, lowest: &KubernetesVersion) -> 
         wanted.is_some_and(|wanted| wanted > *lowest && wanted.minor() == lowest.minor())
     };
     let templates = deployments_of(stores, &namespace, &name);
-    let key = Key::ControlPlane(namespace, name);
-    let machines = stores.machines.by(&key);
+    let machines = control_planes(stores, namespace, name);
     let mut stay = machines
         .iter()
         .filter(|machine| machine.metadata.deletion_timestamp.is_none());
-    let mut templates = templates.iter();
+    let mut templates = templates.iter().filter(|one| one.is_ours(stores));
     templates.any(|one| is_newer(one.spec.template.spec.versions.as_ref()))
         || stay.any(|machine| is_newer(machine.versions()))
+}
+
+/// Whether a control plane that is updated is drained: a PodDisruptionBudget may wait for the very worker that is to be made.
+fn is_draining(stores: &Stores, cluster: &Cluster) -> bool {
+    let machines = control_planes(
+        stores,
+        cluster.namespace().unwrap_or_default(),
+        cluster.name_any(),
+    );
+    let mut conditions = machines.iter().filter_map(|machine| {
+        let status = machine.status.as_ref()?;
+        find(&status.conditions, ConditionType::Updating)
+    });
+    conditions.any(|told| told.status == Status::True && told.reason == Reason::Draining)
+}
+
+/// The control-plane Machines of a Cluster that are ours.
+fn control_planes(stores: &Stores, namespace: String, name: String) -> Vec<Arc<Machine>> {
+    let mut machines = stores.machines.by(&Key::ControlPlane(namespace, name));
+    machines.retain(|machine| machine.is_ours(stores));
+    machines
 }
 
 /// What the control plane of a template may not be, beside those that run.
@@ -120,8 +144,7 @@ fn step(stores: &Stores, cluster: &Cluster, template: &MachineTemplate) -> Optio
     let wanted = template.spec.versions.as_ref()?.control_plane.as_ref()?;
     let wanted = wanted.parse().ok()?;
     let lowest = lowest(cluster)?;
-    let key = Key::ControlPlane(cluster.namespace()?, cluster.name_any());
-    let machines = stores.machines.by(&key);
+    let machines = control_planes(stores, cluster.namespace()?, cluster.name_any());
     let runs = machines.iter().filter_map(|machine| {
         let status = machine.status.as_ref()?;
         let runs = status.versions.as_ref()?.control_plane.as_ref()?;

@@ -9,8 +9,12 @@ fn metadata(name: &str) -> Value {
 fn template(versions: &Value) -> Value {
     json!({
         "metadata": { "labels": { (LABEL_CLUSTER): "c" } },
-        "spec": { "versions": versions },
+        "spec": { "versions": versions, "providerSpec": provider("tatara.dev/v1alpha1") },
     })
+}
+
+fn provider(group: &str) -> Value {
+    json!({ "value": { "apiVersion": group, "kind": "SSHMachineProviderSpec" } })
 }
 
 fn of<K: serde::de::DeserializeOwned>(object: Value) -> K {
@@ -19,6 +23,16 @@ fn of<K: serde::de::DeserializeOwned>(object: Value) -> K {
 
 /// What is said of a set of workers of v1.36.3 in a cluster whose oldest control plane runs `lowest`.
 fn said(lowest: &str, control_planes: Option<&str>, machine: Option<&str>) -> Option<String> {
+    said_beside(lowest, control_planes, machine, |_| ())
+}
+
+/// The same beside a control-plane Machine with this changed.
+fn said_beside(
+    lowest: &str,
+    control_planes: Option<&str>,
+    machine: Option<&str>,
+    change: fn(&mut Value),
+) -> Option<String> {
     let stores = Stores::default();
     let network = json!({
         "services": { "cidrBlocks": [] }, "pods": { "cidrBlocks": [] }, "serviceDomain": "",
@@ -36,10 +50,10 @@ fn said(lowest: &str, control_planes: Option<&str>, machine: Option<&str>) -> Op
         })));
     }
     if let Some(version) = machine {
-        stores.machines.hold(of(json!({
-            "metadata": metadata("cp-1"),
-            "spec": { "versions": both(version) },
-        })));
+        let mut machine = template(&both(version));
+        machine["metadata"] = metadata("cp-1");
+        change(&mut machine);
+        stores.machines.hold(of(machine));
     }
     let set: MachineSet = of(json!({
         "metadata": metadata("workers"),
@@ -87,4 +101,21 @@ fn workers_wait_for_control_planes_that_are_on_their_way_by_a_patch_too() {
             "{case}: {said:?}"
         );
     }
+}
+
+#[test]
+fn workers_wait_neither_for_a_control_plane_that_is_drained_nor_for_anothers() {
+    let in_place = |change| said_beside("v1.36.2", None, Some("v1.36.3"), change);
+    assert!(in_place(|_| ()).is_some());
+    let drained = in_place(|machine| {
+        machine["status"] = json!({ "conditions": [{
+            "type": "Updating", "status": "True", "reason": "Draining", "message": "",
+            "lastTransitionTime": "2027-01-15T08:00:00Z",
+        }] });
+    });
+    assert_eq!(drained, None, "its budgets may wait for that worker");
+    let foreign = in_place(|machine| {
+        machine["spec"]["providerSpec"] = provider("example.com/v1");
+    });
+    assert_eq!(foreign, None);
 }
