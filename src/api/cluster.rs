@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::conditions::{ConditionType, Reason, find};
 use super::provider_spec::ProviderSpec;
 
 /// A Kubernetes cluster: its networks, how its API is reached, what is installed in it.
@@ -44,6 +45,15 @@ pub struct ClusterSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "super::provider_schema::provider_config")]
     pub provider_config: Option<Value>,
+}
+
+impl Cluster {
+    /// Whether its control plane was somebody else's when that was last found out.
+    pub fn was_external(&self) -> bool {
+        let conditions = self.status.as_ref().map(|status| &status.conditions);
+        let made = conditions.and_then(|all| find(all, ConditionType::ControlPlaneInitialized));
+        made.is_some_and(|made| made.reason == Reason::ExternalControlPlane)
+    }
 }
 
 /// Networks of a cluster.

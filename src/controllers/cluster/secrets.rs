@@ -14,7 +14,6 @@ use serde_json::json;
 use super::{Clusters, seen};
 use crate::api::Cluster;
 use crate::api::cluster_provider_spec::{Addon, AddonKind};
-use crate::api::conditions::{ConditionType, Reason, find};
 use crate::api::names::{
     ANNOTATION_INITIALIZED, FINALIZER_CLUSTER, LABEL_CLUSTER, LABEL_MANAGED_BY, MANAGED_BY,
     kubeconfig_secret,
@@ -228,7 +227,7 @@ pub async fn read(
 pub async fn understood(cluster: &Cluster, secret: Option<&Secret>) -> Kubeconfig {
     let name = kubeconfig_secret(&cluster.name_any());
     let Some(secret) = secret else {
-        let external = was_external(cluster);
+        let external = cluster.was_external();
         let lost = || {
             format!(
                 "Secret {name}, by which the control plane is reached, is missing; create it again with the kubeconfig under the key value"
@@ -303,16 +302,6 @@ pub fn text(secret: &Secret) -> Option<String> {
 /// Digest that identifies a kubeconfig.
 pub fn digest(text: &str) -> String {
     manifests::digest([("value", text)])
-}
-
-fn was_external(cluster: &Cluster) -> bool {
-    let status = cluster.status.as_ref();
-    let conditions = status.map(|status| status.conditions.as_slice());
-    find(
-        conditions.unwrap_or_default(),
-        ConditionType::ControlPlaneInitialized,
-    )
-    .is_some_and(|condition| condition.reason == Reason::ExternalControlPlane)
 }
 
 /// Adds our finalizer to the Secrets, also to those from users, or removes it. The removal also deletes the record of

@@ -164,7 +164,9 @@ async fn delete_left_node(controller: &Hosts, owner: &Marker) -> Result<(), Reco
         .workloads
         .known
         .get(&cluster.uid().unwrap_or_default());
-    if !keeps_its_nodes(&cluster, known.kubeconfig.external) {
+    // after a restart, the kubeconfig of a Cluster that is deleted is not read
+    let is_external = known.kubeconfig.external || cluster.was_external();
+    if !keeps_its_nodes(&cluster, is_external) {
         return Ok(());
     }
     let Some(workload) = controller.workloads.get(&cluster) else {

@@ -265,8 +265,7 @@ fn observed_cluster(
                 .is_doubt()
                 .then(|| (reason, condition.message.clone()))
         }),
-        external: initialized
-            .is_some_and(|condition| condition.reason == Reason::ExternalControlPlane),
+        external: cluster.was_external(),
         version: cluster
             .status
             .as_ref()
