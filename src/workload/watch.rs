@@ -22,6 +22,9 @@ use crate::remote::limits::{ALL_VIEWS, NODES, VIEWS};
 /// seconds cost few requests, and the recovery of a workload cluster is noticed soon.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 
+/// The pause after a server exceeded a limit: it answers, so it would be connected and disconnected in turn all the time.
+const AFTER_LIMIT: Duration = Duration::from_mins(1);
+
 /// A watch that lasted this long begins again at once; one that fails sooner is a failure like others.
 const LASTS: Duration = Duration::from_secs(30);
 
@@ -48,8 +51,8 @@ pub(super) async fn follow(key: ClusterKey, client: Client, state: Arc<State>, w
             End::Failed(why, cause) => {
                 follower.disconnected(&why, cause);
                 tokio::select! {
-                    () = tokio::time::sleep(pause(follower.failures)) => {}
-                    () = follower.state.relist_wanted() => {}
+                    () = tokio::time::sleep(pause(follower.failures, cause)) => {}
+                    () = follower.state.relist_wanted(), if cause != Cause::Limit => {}
                 }
                 follower.failures = follower.failures.saturating_add(1);
             }
@@ -57,8 +60,11 @@ pub(super) async fn follow(key: ClusterKey, client: Client, state: Arc<State>, w
     }
 }
 
-/// The pause after this many consecutive failures.
-fn pause(failures: u32) -> Duration {
+/// The pause after a failure and this many consecutive ones before it.
+fn pause(failures: u32, cause: Cause) -> Duration {
+    if cause == Cause::Limit {
+        return AFTER_LIMIT;
+    }
     let (first, longest) = BACKOFF;
     first
         .saturating_mul(2_u32.saturating_pow(failures))
@@ -203,8 +209,14 @@ mod tests {
 
     #[test]
     fn the_pause_doubles_from_a_quarter_of_a_second_to_five_seconds() {
-        let millis: Vec<_> = (0..8).map(|n| pause(n).as_millis()).collect();
+        let silent = |failures| pause(failures, Cause::Silence);
+        let millis: Vec<_> = (0..8).map(|n| silent(n).as_millis()).collect();
         assert_eq!(millis, [250, 500, 1000, 2000, 4000, 5000, 5000, 5000]);
-        assert_eq!(pause(u32::MAX), Duration::from_secs(5));
+        assert_eq!(silent(u32::MAX), Duration::from_secs(5));
+    }
+
+    #[test]
+    fn a_server_that_exceeds_a_limit_is_asked_once_a_minute() {
+        assert_eq!(pause(0, Cause::Limit), Duration::from_mins(1));
     }
 }
