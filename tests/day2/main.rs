@@ -13,6 +13,7 @@
 
 mod faults;
 mod five;
+mod holders;
 mod in_place;
 mod observed;
 mod page;
@@ -22,3 +23,4 @@ mod requests;
 mod support;
 mod three;
 mod versions;
+mod virtual_ip;

@@ -1,4 +1,4 @@
-//! A Service with two replicas that is asked all the time, with a new connection each.
+//! A Service with two replicas, or the cluster's API at its virtual IP, asked all the time, with a new connection each.
 
 use std::process::{Child, Command, Stdio};
 
@@ -80,9 +80,25 @@ impl<'a> Requests<'a> {
         };
         member(&["apply", "-f", &path.to_string_lossy()]);
         member(&["rollout", "status", "deployment/web", "--timeout=120s"]);
+        let request = format!("--max-time 3 http://{ADDRESS}/health");
+        Self::ask(world, host, &request)
+    }
+
+    /// Begins to ask the API at the virtual IP from the host of a worker, for its own Node: as its kubelet does.
+    pub fn of_api(world: &'a World, host: &str) -> Self {
+        let request = format!(
+            "--max-time 5 --cacert /etc/kubernetes/pki/ca.crt --cert /var/lib/kubelet/pki/kubelet-client-current.pem \
+             https://{}.100:6443/api/v1/nodes/{host}",
+            world.subnet()
+        );
+        Self::ask(world, host, &request)
+    }
+
+    /// `request`: arguments of curl.
+    fn ask(world: &'a World, host: &str, request: &str) -> Self {
         let ask = format!(
             "rm -f /tmp/enough /tmp/count
-            ask() {{ curl -sf --max-time 3 -o /dev/null http://{ADDRESS}/health; }}
+            ask() {{ curl -sf -o /dev/null {request}; }}
             until ask; do sleep 0.2; done    # kube-proxy has heard of it
             ok=0 bad=0
             while [ ! -e /tmp/enough ]; do

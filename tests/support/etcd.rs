@@ -1,5 +1,6 @@
 //! The etcd of a control plane, as a host of one sees it.
 
+use super::versions::edit_manifest;
 use super::world::World;
 
 /// etcdctl on the host of a control plane.
@@ -15,4 +16,16 @@ pub fn members(world: &World, host: &str) -> Vec<(String, bool)> {
         ((*fields.get(2).unwrap_or(&"")).to_owned(), votes)
     };
     list.lines().map(member).collect()
+}
+
+/// For three etcds on two cores, which else lose their leader while others are busy.
+const TIMEOUTS: &str = r#"        clusterConfiguration:
+          etcd: {local: {extraArgs: [{name: heartbeat-interval, value: "250"}, {name: election-timeout, value: "2500"}]}}
+"#;
+
+/// The Cluster that is about to be applied has etcds with longer timeouts.
+pub fn with_longer_timeouts(world: &World) {
+    edit_manifest(world, "20-cluster.yaml", |text| {
+        text.replace("      kubeadm:\n", &format!("      kubeadm:\n{TIMEOUTS}"))
+    });
 }

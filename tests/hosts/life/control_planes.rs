@@ -10,26 +10,19 @@ use tatara::api::{Cluster, Machine};
 
 use super::{components, gates, settings};
 use crate::support::conditions::said;
-use crate::support::etcd::{ETCDCTL, members};
-use crate::support::versions::edit_manifest;
+use crate::support::etcd::{ETCDCTL, members, with_longer_timeouts};
 use crate::support::wait::within;
 use crate::support::world::World;
 
 /// Hosts of the quickstart that are for control planes.
 const HOSTS: [&str; 3] = ["host-a", "host-d", "host-e"];
-/// For three etcds on two cores, which else lose their leader while others are busy.
-const TIMEOUTS: &str = r#"        clusterConfiguration:
-          etcd: {local: {extraArgs: [{name: heartbeat-interval, value: "250"}, {name: election-timeout, value: "2500"}]}}
-"#;
 const ROLE: &str = "node-role.kubernetes.io/control-plane";
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts"]
 async fn one_control_plane_becomes_three_and_one_again() {
     let world = World::prepared_with("cplane", "10.83.0", 5).await;
-    edit_manifest(&world, "20-cluster.yaml", |text| {
-        text.replace("      kubeadm:\n", &format!("      kubeadm:\n{TIMEOUTS}"))
-    });
+    with_longer_timeouts(&world);
     world.quickstart("apply");
     world.until_ready(3, 300).await;
     world.quickstart("member");
