@@ -332,9 +332,9 @@ async fn retained_when_released(world: &World) {
     // nothing of a pod runs, and nothing brings one back; what containerd has of it stays. [c]: not the shell that looks
     let pods = "ctr --namespace k8s.io tasks ls --quiet | wc -l; pgrep -fc '[c]ontainerd-shim.* -namespace k8s.io' || true; \
         [[ -n $(ctr --namespace k8s.io containers ls --quiet) ]] && echo kept";
-    assert_eq!(world.shell(host, pods), "0\n0\nkept\n");
+    assert_eq!(world.shell(host, pods), "0\n0\nkept");
     world.shell(host, "systemctl restart containerd");
-    assert_eq!(world.shell(host, pods), "0\n0\nkept\n");
+    assert_eq!(world.shell(host, pods), "0\n0\nkept");
     world.kubectl(&[
         "patch",
         "host",
