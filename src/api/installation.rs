@@ -77,7 +77,7 @@ pub struct Installation {
 }
 
 /// An ISO image of the Debian installer with an embed area, such as `hack/image/installer` makes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IsoImage {
     /// URL from which the manager downloads it, once: http or https.

@@ -1,4 +1,7 @@
 //! Images, downloaded once and verified meanwhile. A file in the folder is always complete.
+//!
+//! A verified image is shared by its SHA-256, whoever named it first. A download and its failure belong to the URL as
+//! well: a namespace that names another one's image with a URL of its own delays nobody, and its error is told nobody else.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -9,15 +12,16 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 use tokio::fs::{self, File};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::AsyncWriteExt as _;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::download;
+use super::scan::{ImageScan, Look};
 use super::served::hex;
 use crate::api::installation::IsoImage;
 use crate::clock;
-use crate::core::installer::{Area, AreaError, Base, BaseState, Failure, Finder};
+use crate::core::installer::{Base, BaseState, Failure};
 use crate::engine::Chain;
 use crate::remote::Reach;
 
@@ -33,19 +37,25 @@ const LARGEST: u64 = 16 << 30;
 const TRY_AGAIN: SignedDuration = SignedDuration::from_secs(10);
 /// How long an unused image is kept.
 const KEPT: Duration = Duration::from_hours(30 * 24);
-/// Size of the pieces in which a file is read, in bytes.
-const PIECE: usize = 1024 * 1024;
 
-/// Images by their SHA-256.
+/// Images by their SHA-256, and downloads by URL and SHA-256.
 pub struct Library {
     folder: PathBuf,
     reach: Reach,
     tasks: TaskTracker,
     stop: CancellationToken,
-    states: Arc<Mutex<HashMap<String, State>>>,
+    states: Arc<Mutex<States>>,
+    /// Held while a stored image is read and, if damaged, removed: so never one that was downloaded meanwhile.
+    stored: Arc<tokio::sync::Mutex<()>>,
 }
 
-type State = (Timestamp, BaseState);
+type States = HashMap<IsoImage, (Timestamp, BaseState)>;
+
+/// The image of this SHA-256, if this manager has verified it.
+fn verified(states: &States, sha256: &str) -> Option<BaseState> {
+    let mut states = states.iter().filter(|(iso, _)| iso.sha256 == sha256);
+    states.find_map(|(_, (_, state))| matches!(state, BaseState::Ready(_)).then(|| state.clone()))
+}
 
 impl Library {
     /// A library that keeps images in `folder`, which it creates when needed, from where `reach` allows.
@@ -56,33 +66,40 @@ impl Library {
             tasks,
             stop,
             states: Arc::default(),
+            stored: Arc::default(),
         }
     }
 
     /// Forgets a failed download, so that the next request retries it.
     pub fn forget_failure(&self, iso: &IsoImage) {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(states.get(&iso.sha256), Some((_, BaseState::Failed(_)))) {
-            states.remove(&iso.sha256);
+        if matches!(states.get(iso), Some((_, BaseState::Failed(_)))) {
+            states.remove(iso);
         }
     }
 
     /// The state of an image. Starts the download of a missing one, and calls `wake` at its end.
     pub fn image(&self, iso: &IsoImage, wake: impl FnOnce() + Send + 'static) -> BaseState {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-        match states.get(&iso.sha256) {
+        if let Some(ready) = verified(&states, &iso.sha256) {
+            return ready;
+        }
+        match states.get(iso) {
             Some((at, BaseState::Failed(_))) if clock::now().duration_since(*at) >= TRY_AGAIN => {}
             Some((_, state)) => return state.clone(),
             None => {}
         }
-        states.insert(iso.sha256.clone(), (clock::now(), BaseState::Fetching));
+        states.insert(iso.clone(), (clock::now(), BaseState::Fetching));
         drop(states);
-        let (iso, states) = (iso.clone(), self.states.clone());
+        let (iso, states, stored) = (iso.clone(), self.states.clone(), self.stored.clone());
         let (folder, reach, stop) = (self.folder.clone(), self.reach.clone(), self.stop.clone());
         self.tasks.spawn(async move {
             let bringing = async {
                 forget_old(&folder, &states).await;
-                bring(&folder, &iso, reach).await
+                match keep(&folder, &iso, &stored).await {
+                    Some(kept) => kept,
+                    None => bring(&folder, &iso, reach).await,
+                }
             };
             let Some(result) = stop.run_until_cancelled(bringing).await else {
                 return;
@@ -99,7 +116,7 @@ impl Library {
                 Err(failure) => BaseState::Failed(failure),
             };
             let mut states = states.lock().unwrap_or_else(PoisonError::into_inner);
-            states.insert(iso.sha256, (clock::now(), state));
+            states.insert(iso, (clock::now(), state));
             drop(states);
             wake();
         });
@@ -109,22 +126,23 @@ impl Library {
 
 /// Removes images and partial downloads that were not requested since this manager started, nor used for
 /// `KEPT` before. They are downloaded again when requested.
-async fn forget_old(folder: &Path, states: &Mutex<HashMap<String, State>>) {
+async fn forget_old(folder: &Path, states: &Mutex<States>) {
     let Ok(mut entries) = fs::read_dir(folder).await else {
         return;
     };
     while let Ok(Some(entry)) = entries.next_entry().await {
         let file = entry.path();
-        let sha256 = match (file.extension().and_then(OsStr::to_str), file.file_stem()) {
+        let name = match (file.extension().and_then(OsStr::to_str), file.file_stem()) {
             (Some("iso" | "part"), Some(stem)) => stem.to_string_lossy(),
             _ => continue,
         };
-        let is_ours = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_ours = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
         let used = entry.metadata().await.and_then(|meta| meta.modified());
         let is_old = used.is_ok_and(|used| used.elapsed().is_ok_and(|age| age > KEPT));
         // under the lock, so that it is not requested meanwhile
         let states = states.lock().unwrap_or_else(PoisonError::into_inner);
-        if !is_ours || !is_old || states.contains_key(sha256.as_ref()) {
+        let is_named = |iso: &IsoImage| file == image(folder, iso) || file == part(folder, iso);
+        if !is_ours || !is_old || states.keys().any(is_named) {
             continue;
         }
         match std::fs::remove_file(&file) {
@@ -136,31 +154,52 @@ async fn forget_old(folder: &Path, states: &Mutex<HashMap<String, State>>) {
     }
 }
 
-/// The image from the folder, otherwise from its URL.
-async fn bring(folder: &Path, iso: &IsoImage, reach: Reach) -> Result<Base, Failure> {
-    let file = folder.join(format!("{}.iso", iso.sha256));
-    let problem = |error: &dyn std::error::Error, place: &Path| {
-        Failure::Fetch(format!(
-            "failed to store the image in {}: {error}",
-            place.display()
-        ))
-    };
-    if let Ok(kept) = File::open(&file).await {
-        match ImageScan::again(kept).await {
-            Ok(taken) if hex(&taken.digest) == iso.sha256 => {
-                was_used(&file).await;
-                return taken.base(file);
-            }
-            // damaged or unreadable
-            _ => fs::remove_file(&file)
-                .await
-                .map_err(|error| problem(&error, &file))?,
+/// The file of an image.
+fn image(folder: &Path, iso: &IsoImage) -> PathBuf {
+    folder.join(format!("{}.iso", iso.sha256))
+}
+
+/// The file of a download, one for each URL.
+fn part(folder: &Path, iso: &IsoImage) -> PathBuf {
+    let name = Sha256::digest(format!("{} {}", iso.sha256, iso.url));
+    folder.join(format!("{}.part", hex(&name)))
+}
+
+fn problem(error: &std::io::Error, place: &Path) -> Failure {
+    Failure::Fetch(format!(
+        "failed to store the image in {}: {error}",
+        place.display()
+    ))
+}
+
+/// The image from the folder, if it is there.
+async fn keep(
+    folder: &Path,
+    iso: &IsoImage,
+    stored: &tokio::sync::Mutex<()>,
+) -> Option<Result<Base, Failure>> {
+    let file = image(folder, iso);
+    let _alone = stored.lock().await;
+    let kept = File::open(&file).await.ok()?;
+    match ImageScan::again(kept).await {
+        Ok(taken) if hex(&taken.digest) == iso.sha256 => {
+            was_used(&file).await;
+            Some(taken.base(file))
         }
+        // damaged or unreadable
+        _ => match fs::remove_file(&file).await {
+            Ok(()) => None,
+            Err(error) => Some(Err(problem(&error, &file))),
+        },
     }
+}
+
+/// The image from its URL.
+async fn bring(folder: &Path, iso: &IsoImage, reach: Reach) -> Result<Base, Failure> {
     fs::create_dir_all(folder)
         .await
         .map_err(|error| problem(&error, folder))?;
-    let part = folder.join(format!("{}.part", iso.sha256));
+    let (file, part) = (image(folder, iso), part(folder, iso));
     let result = match fetch(&part, iso, reach).await {
         Ok(taken) if hex(&taken.digest) == iso.sha256 => match fs::rename(&part, &file).await {
             Ok(()) => return taken.base(file),
@@ -184,57 +223,6 @@ async fn was_used(file: &Path) {
     if let Ok(file) = File::options().append(true).open(file).await {
         let file = file.into_std().await;
         file.set_modified(clock::now().into()).ok();
-    }
-}
-
-/// Digest, size and embed area of an image, computed while it is read.
-struct ImageScan {
-    digest: Vec<u8>,
-    size: u64,
-    area: Result<Area, AreaError>,
-}
-
-impl ImageScan {
-    fn base(self, file: PathBuf) -> Result<Base, Failure> {
-        Ok(Base {
-            file,
-            size: self.size,
-            area: self.area.map_err(Failure::Area)?,
-        })
-    }
-
-    async fn again(mut file: File) -> std::io::Result<Self> {
-        let mut look = Look::default();
-        let mut piece = vec![0; PIECE];
-        loop {
-            match file.read(&mut piece).await? {
-                0 => return Ok(look.end()),
-                count => look.at(&piece[..count]),
-            }
-        }
-    }
-}
-
-#[derive(Default)]
-struct Look {
-    hash: Sha256,
-    finder: Finder,
-    size: u64,
-}
-
-impl Look {
-    fn at(&mut self, piece: &[u8]) {
-        self.hash.update(piece);
-        self.finder.feed(piece);
-        self.size += piece.len() as u64;
-    }
-
-    fn end(self) -> ImageScan {
-        ImageScan {
-            digest: self.hash.finalize().to_vec(),
-            size: self.size,
-            area: self.finder.end(),
-        }
     }
 }
 

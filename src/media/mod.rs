@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `library` | images, downloaded once and verified meanwhile |
 //! | `download` | where an image may come from, after each redirection |
+//! | `scan` | what is read off an image while its bytes pass |
 //! | `served` | images that are served now, and the reports of installers |
 //! | `range` | the requested range of an image; no I/O |
 //! | `content` | an image with its embed area filled, in pieces |
@@ -17,6 +18,7 @@ mod download;
 mod http;
 mod library;
 mod range;
+mod scan;
 mod served;
 #[cfg(test)]
 mod tests;

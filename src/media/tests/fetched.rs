@@ -79,6 +79,37 @@ async fn an_image_is_fetched_once_and_verified_also_after_a_restart() {
 }
 
 #[tokio::test]
+async fn a_bad_url_for_the_image_of_another_delays_and_fails_nobody_else() {
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .ok();
+    let folder = tempfile::tempdir().expect("a folder");
+    let stop = CancellationToken::new();
+    let content = image(1);
+    let sha256 = hex(&Sha256::digest(&content));
+    let (good, asked) = origin(content).await;
+    // accepts, and never answers
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = silent.local_addr().map(|at| format!("http://{at}/i.iso"));
+    let at = |url: &str| IsoImage {
+        url: url.to_owned(),
+        sha256: sha256.clone(),
+    };
+    let (bad, silent) = (at("http://127.0.0.1:9/i.iso"), at(&url.expect("a URL")));
+    let library = library(folder.path(), &stop);
+    let failed = end(&library, &bad).await;
+    assert!(matches!(failed, BaseState::Failed(_)), "{failed:?}");
+    assert_eq!(library.image(&silent, || {}), BaseState::Fetching);
+    let state = end(&library, &at(&good)).await;
+    assert!(matches!(state, BaseState::Ready(_)), "{state:?}");
+    for url in [&bad, &silent] {
+        let shared = library.image(url, || {});
+        assert_eq!(shared, state, "verified content is shared");
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
 async fn an_image_that_nobody_uses_for_a_month_goes_and_nothing_that_is_not_ours() {
     rustls::crypto::ring::default_provider()
         .install_default()
