@@ -19,8 +19,8 @@ pub struct ControlPlaneMachine {
     pub leaves: bool,
     /// The job that runs on its host, as far as this process knows, of those that change a member.
     pub runs: Option<JobKind>,
-    /// This process has not asked its host yet.
-    pub is_unasked: bool,
+    /// What its host showed when this process asked it last.
+    pub look: LastLook,
 }
 
 /// What the host of a control plane showed when this process asked it last.
@@ -29,7 +29,10 @@ pub enum LastLook {
     /// It was not asked yet. A management cluster that was restored from a backup may know nothing of what runs there.
     #[default]
     Never,
-    /// No job that changes a member, or it could not be asked.
+    /// It has not answered yet. It is asked until it does: what holds nobody up meanwhile is a dead host, whose member does not
+    /// serve either, so that every change of another is judged without it. One whose member serves may run kubeadm.
+    Silent,
+    /// No job that changes a member, or it has no host that could be asked.
     Idle,
     /// This job ran.
     Runs(JobKind),
@@ -40,7 +43,7 @@ impl LastLook {
     pub fn job(self) -> Option<JobKind> {
         match self {
             Self::Runs(kind) => Some(kind),
-            Self::Never | Self::Idle => None,
+            Self::Never | Self::Silent | Self::Idle => None,
         }
     }
 }
@@ -87,20 +90,22 @@ impl Observed {
 
     /// Takes in what its host showed in this pass.
     pub fn learn_look(&mut self) {
-        let seen = match &self.placement {
-            Placement::Held(held) => match &held.contact {
-                Contact::Seen(seen) => Some(seen),
-                _ => None,
-            },
+        let contact = match &self.placement {
+            Placement::Held(held) => Some(&held.contact),
             Placement::None(_) => None,
         };
-        if let Some(seen) = seen {
-            let runs = self.job_of_member(seen);
-            self.last_look = runs.map_or(LastLook::Idle, LastLook::Runs);
-        } else if self.last_look == LastLook::Never && !self.is_connecting() {
-            // a host that cannot be asked, or that is none, holds nobody up for ever
-            self.last_look = LastLook::Idle;
-        }
+        let before = self.last_look;
+        let may_come = self.is_connecting();
+        self.last_look = match (contact, before) {
+            (Some(Contact::Seen(seen)), _) => {
+                let runs = self.job_of_member(seen);
+                runs.map_or(LastLook::Idle, LastLook::Runs)
+            }
+            (Some(Contact::Unreachable { .. }), LastLook::Never) if !may_come => LastLook::Silent,
+            // its job is followed, it is not begun, or there is nothing that could be asked
+            (_, LastLook::Never) if !may_come => LastLook::Idle,
+            _ => before,
+        };
     }
 
     /// Whether its virtual machine can be asked as soon as its gateway has answered.

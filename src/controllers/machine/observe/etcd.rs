@@ -11,7 +11,7 @@ use crate::controllers::workloads::Workloads;
 use crate::core::control_plane::Members;
 use crate::core::control_plane::component::Components;
 use crate::core::machine::{
-    Contact, ControlPlaneMachine, Infrastructure, Lookup, Observed, Placement,
+    Contact, ControlPlaneMachine, Infrastructure, LastLook, Lookup, Observed, Placement,
 };
 use crate::core::node::{JobKind, UnitState};
 
@@ -61,14 +61,19 @@ pub(super) fn others(
         followed.filter(changes).or_else(seen)
     };
     let stores = controller.base.stores();
-    let is_unasked = |machine: &crate::api::Machine| {
+    let look = |machine: &crate::api::Machine| {
         let uid = machine.uid().unwrap_or_default();
+        let look = controller.looks.get(&uid).unwrap_or_default();
         // one that is held is not asked
-        !controller.looks.contains(&uid) && !unreadable::is_held(stores, machine)
+        if unreadable::is_held(stores, machine) {
+            LastLook::Idle
+        } else {
+            look
+        }
     };
     let other = |machine: &Arc<crate::api::Machine>| ControlPlaneMachine {
         runs: runs(machine),
-        is_unasked: is_unasked(machine),
+        look: look(machine),
         leaves: machine.metadata.deletion_timestamp.is_some(),
         name: machine.name_any(),
         address: controller.providers.server_of(machine).map(|(_, at)| at),

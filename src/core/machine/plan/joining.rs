@@ -3,6 +3,7 @@
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::cluster::ObservedCluster;
+use super::super::member::{ControlPlaneMachine, LastLook};
 use super::super::observed::{Lookup, Observed};
 use super::bootstrap::{ASK_AGAIN, BOOTSTRAP, displace, run};
 use super::{Action, Plan};
@@ -266,10 +267,19 @@ pub(super) fn in_the_way(observed: &Observed, cluster: &ObservedCluster) -> Opti
     let mut others = cluster.other_control_planes.iter();
     others.find_map(|other| {
         let name = &other.name;
-        if other.is_unasked {
-            return Some(format!(
-                "the manager has just started, and asks the host of control-plane Machine {name} whether a job runs there"
-            ));
+        match other.look {
+            LastLook::Never => {
+                return Some(format!(
+                    "the manager has just started, and asks the host of control-plane Machine {name} whether a job runs there"
+                ));
+            }
+            LastLook::Silent if serves(cluster, other) => {
+                return Some(format!(
+                    "the etcd member of control-plane Machine {name} serves, and its host does not answer the manager, which has started anew and cannot tell whether kubeadm runs there: tatara describe machine {name} -n {} says what to correct",
+                    observed.marker.namespace
+                ));
+            }
+            _ => (),
         }
         let what = other.runs?.title();
         Some(format!(
@@ -277,6 +287,15 @@ pub(super) fn in_the_way(observed: &Observed, cluster: &ObservedCluster) -> Opti
             observed.marker.namespace
         ))
     })
+}
+
+/// Whether the etcd member of another control plane serves, by the list as last read.
+fn serves(cluster: &ObservedCluster, other: &ControlPlaneMachine) -> bool {
+    let Lookup::Known(members) = &cluster.etcd else {
+        return false;
+    };
+    let member = other.address.as_deref().and_then(|at| members.at(at));
+    member.is_some_and(|member| members.trouble(member).is_none())
 }
 
 /// Why it waits for the turn of another Machine, or for that of the Cluster of this UID.

@@ -38,6 +38,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
+use super::member::LastLook;
 use super::observed::{Contact, Infrastructure, Lookup, MOMENT, Observed, Placement};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_PAUSED, MANAGER_ACCOUNT, provider_ids};
@@ -73,6 +74,9 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     if !plan.hands_off {
         drain::suspended(observed, &mut plan);
         plan.findings.extend(components(observed));
+        if observed.last_look == LastLook::Silent {
+            plan.next = plan.next.sooner(Next::After(bootstrap::ASK_AGAIN));
+        }
         await_what_comes(observed, &mut plan, now);
         summary::summarise(observed, &mut plan);
     }

@@ -227,7 +227,7 @@ fn who_gave_the_virtual_ip_away_and_does_not_leave_takes_part_again() {
             address: Some(SECOND.into()),
             applied: Some("unit".into()),
             leaves: false,
-            is_unasked: false,
+            look: LastLook::Idle,
             runs: None,
         });
     };

@@ -46,7 +46,7 @@ fn beside(observed: Observed, change: impl FnOnce(&mut ObservedCluster)) -> Obse
             address: Some(FIRST.into()),
             applied: None,
             leaves: false,
-            is_unasked: false,
+            look: LastLook::Idle,
             runs: None,
         }];
         cluster.etcd = Lookup::Known(etcd_at(&[FIRST]));

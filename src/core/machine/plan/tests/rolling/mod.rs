@@ -1,9 +1,11 @@
 //! Control planes that are updated, join and leave at once, in memory: their hosts, their etcd, the turn, and what each pass
 //! knows, which may be old. They are changed by nothing but plans, by jobs that end well or not, and by a manager that is
-//! killed after any of its effects. Whatever happens in whatever order: kubeadm changes one control plane at a time, that of
+//! killed after any of its effects; and, in [`disasters`], by a management cluster that is restored from a backup, and by hosts
+//! that do not answer. Whatever happens in whatever order: kubeadm changes one control plane at a time, that of
 //! the Machine which has the turn; never more than one member is down by that, and etcd keeps its quorum while it can; and
 //! once nothing goes wrong any more, all are as wanted, and the turn is free.
 
+mod disasters;
 mod jobs;
 mod passes;
 mod world;
@@ -77,6 +79,8 @@ struct Run {
     /// The version that was wanted when it began.
     version: String,
     state: UnitState,
+    /// A backup that was restored since knows nothing of it.
+    is_forgotten: bool,
 }
 
 /// A server.
@@ -92,6 +96,8 @@ struct Site {
     kubelet: String,
     /// It was reset for its Machine.
     is_reset: bool,
+    /// It does not answer the manager.
+    is_silent: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -136,6 +142,8 @@ struct World {
     known: Known,
     /// Effects until the manager is killed.
     effects_left: Option<usize>,
+    /// A backup of the management cluster.
+    backup: Option<(Both, [Object; 4])>,
 }
 
 proptest! {
@@ -229,7 +237,8 @@ impl World {
             let changes = |run: &&Run| {
                 matches!(run.state, UnitState::Running(_)) && run.kind != JobKind::Prepare
             };
-            let changes = site.jobs.iter().find(changes);
+            let mut jobs = site.jobs.iter().filter(|run| !run.is_forgotten);
+            let changes = jobs.find(changes);
             if let Some(run) = changes.filter(|_| !self.both.secret.has_turn_of(UIDS[machine])) {
                 return Err(format!("cp-{machine} runs {:?} without the turn", run.kind));
             }

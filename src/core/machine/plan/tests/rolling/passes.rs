@@ -54,16 +54,7 @@ impl World {
         match &mut self.effects_left {
             None => true,
             Some(0) => {
-                self.memory = Default::default();
-                self.known = Known {
-                    // the Secret is not read yet
-                    both: Both {
-                        secret: Marks::default(),
-                        ..self.both.clone()
-                    },
-                    etcd: Lookup::NotYet("not asked yet".into()),
-                    components: Default::default(),
-                };
+                self.forget();
                 false
             }
             Some(left) => {
@@ -71,6 +62,20 @@ impl World {
                 true
             }
         }
+    }
+
+    /// A new manager knows what is written alone.
+    pub(super) fn forget(&mut self) {
+        self.memory = Default::default();
+        self.known = Known {
+            // the Secret is not read yet
+            both: Both {
+                secret: Marks::default(),
+                ..self.both.clone()
+            },
+            etcd: Lookup::NotYet("not asked yet".into()),
+            components: Default::default(),
+        };
     }
 
     /// Writes of the turn, one at a time, as `turn.rs` makes them.
@@ -221,6 +226,7 @@ impl World {
             identity: unit.map(|unit| unit.identity()).unwrap_or_default(),
             version: object.wants.clone(),
             state: UnitState::Running(step(FIRST)),
+            is_forgotten: false,
         });
     }
 

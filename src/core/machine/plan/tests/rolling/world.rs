@@ -49,6 +49,7 @@ impl World {
                 components: Default::default(),
             },
             effects_left: None,
+            backup: None,
         };
         for (id, which) in (1..).zip(0..3) {
             world.members.push(Member {
@@ -97,16 +98,20 @@ impl World {
         if !self.has_quorum() {
             return Err("no quorum".into());
         }
+        // each is asked through its own host, which is that of a Machine
         let health = |member: &Member| {
-            let health = if self.is_down(member) {
-                MemberHealth::Unhealthy("it is down".into())
+            let mut hosts = 0..UIDS.len();
+            let host = hosts.find(|host| member.is_at(&address(*host)))?;
+            let is_known = self.objects[host].exists;
+            let health = if self.is_down(member) || self.sites[host].is_silent {
+                MemberHealth::Unhealthy("it does not answer".into())
             } else {
                 MemberHealth::Healthy
             };
-            (member.id, health)
+            is_known.then_some((member.id, health))
         };
         Ok(Arc::new(Members {
-            health: self.members.iter().map(health).collect(),
+            health: self.members.iter().filter_map(health).collect(),
             list: self.members.clone(),
             ..Members::default()
         }))
@@ -181,7 +186,7 @@ impl World {
                     address: Some(address(other)),
                     applied: None,
                     leaves: self.objects[other].deleted,
-                    is_unasked: self.memory[other].look == LastLook::Never,
+                    look: self.memory[other].look,
                     runs: self.known_job(other),
                 })
                 .collect(),
@@ -243,7 +248,12 @@ impl World {
             name: host_name(which),
             address: Some(address(which)),
             releasing: object.releasing,
-            contact: if asks {
+            contact: if asks && self.sites[which].is_silent {
+                Contact::Unreachable {
+                    reason: Reason::SshUnreachable,
+                    message: "no answer".into(),
+                }
+            } else if asks {
                 says(self.shows(which, &observed))
             } else {
                 Contact::NotAsked

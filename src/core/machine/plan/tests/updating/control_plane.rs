@@ -144,7 +144,7 @@ fn no_control_plane_begins_while_a_job_runs_on_the_host_of_another() {
             address: Some(three[1].into()),
             applied: None,
             leaves: false,
-            is_unasked: false,
+            look: LastLook::Idle,
             runs: Some(JobKind::Kubelet),
         }];
     });
@@ -194,7 +194,7 @@ fn no_control_plane_begins_before_the_hosts_of_the_others_were_asked() {
         cluster.other_control_planes = vec![crate::core::machine::ControlPlaneMachine {
             name: "cp-1".into(),
             address: Some(three[1].into()),
-            is_unasked: true,
+            look: LastLook::Never,
             ..Default::default()
         }];
     });

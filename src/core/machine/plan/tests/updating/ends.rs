@@ -121,7 +121,7 @@ fn a_member_that_knows_no_leader_is_not_taken_for_one_that_its_update_has_stoppe
                 address: Some(three[1].into()),
                 applied: None,
                 leaves: false,
-                is_unasked: false,
+                look: LastLook::Idle,
                 runs: None,
             });
         });
@@ -220,7 +220,7 @@ fn that_no_list_is_read_is_no_sign_that_the_own_member_does_not_serve() {
                 address: Some("192.0.2.21".into()),
                 applied: None,
                 leaves: false,
-                is_unasked: false,
+                look: LastLook::Idle,
                 runs: None,
             });
         });

@@ -16,7 +16,7 @@ fn half_way(jobs: &[(JobKind, UnitState)]) -> Observed {
             address: Some(THREE[1].into()),
             applied: None,
             leaves: false,
-            is_unasked: false,
+            look: LastLook::Idle,
             runs: None,
         }];
     });

@@ -1,0 +1,94 @@
+//! What nobody plans for: the management cluster is restored from a backup while jobs go on on the hosts, which the backup knows
+//! nothing of; and hosts do not answer, also the manager that has just started. Then too no two members are down by jobs, etcd keeps
+//! its quorum, and nothing is wiped that etcd lists.
+
+use super::*;
+
+#[derive(Clone, Copy, Debug)]
+enum Disaster {
+    Usual(Event),
+    Backup,
+    Restore,
+    Silence { host: usize, is_silent: bool },
+}
+
+fn disaster() -> impl Strategy<Value = Disaster> {
+    prop_oneof![
+        30 => event().prop_map(Disaster::Usual),
+        1 => Just(Disaster::Backup),
+        1 => Just(Disaster::Restore),
+        2 => (0..UIDS.len(), any::<bool>())
+            .prop_map(|(host, is_silent)| Disaster::Silence { host, is_silent }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(120))]
+
+    #[test]
+    fn a_restored_backup_and_silent_hosts_cost_no_quorum_and_no_data(
+        events in prop::collection::vec(disaster(), 1..400),
+    ) {
+        let mut world = World::new();
+        world.back_up();
+        for event in events {
+            match event {
+                Disaster::Usual(event) => world.happen(event)?,
+                Disaster::Backup => world.back_up(),
+                Disaster::Restore => world.restore(),
+                Disaster::Silence { host, is_silent } => world.sites[host].is_silent = is_silent,
+            }
+            world.must_hold().map_err(|why| TestCaseError::fail(format!("{why} after {event:?}")))?;
+        }
+    }
+}
+
+/// As above, of one host that did not answer a new manager at first.
+#[test]
+fn a_host_that_did_not_answer_a_new_manager_is_asked_again_before_another_changes() {
+    let mut world = World::new();
+    world.happen(Event::Want { machine: 0 }).expect("a wish");
+    world.back_up();
+    let starts = |world: &mut World, machine: usize| {
+        for _ in 0..4 {
+            world.ask();
+            world.pass(machine).expect("a pass");
+        }
+        world.sites[machine]
+            .jobs
+            .iter()
+            .any(|run| matches!(run.state, UnitState::Running(_)))
+    };
+    assert!(starts(&mut world, 0));
+    world.restore();
+    world.sites[0].is_silent = true;
+    world.pass(0).expect("a pass");
+    world.sites[0].is_silent = false;
+    world.happen(Event::Want { machine: 1 }).expect("a wish");
+    world.pass(2).expect("a pass");
+    assert!(!starts(&mut world, 1), "cp-0 is updated meanwhile");
+    world.pass(0).expect("a pass");
+    world.must_hold().expect("one at a time");
+}
+
+impl World {
+    fn back_up(&mut self) {
+        self.backup = Some((self.both.clone(), self.objects.clone()));
+    }
+
+    /// All that is written, as it was. A Machine that is gone since does not come back: its host may be another's.
+    fn restore(&mut self) {
+        let Some((both, objects)) = self.backup.clone() else {
+            return;
+        };
+        let mut pairs = objects.iter().zip(&self.objects).zip(&self.sites);
+        if pairs.any(|((then, now), site)| then.exists && (!now.exists || site.is_reset)) {
+            return;
+        }
+        (self.both, self.objects) = (both, objects);
+        for run in self.sites.iter_mut().flat_map(|site| &mut site.jobs) {
+            run.is_forgotten = true;
+        }
+        self.forget();
+    }
+}
