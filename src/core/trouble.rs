@@ -65,6 +65,11 @@ impl Trouble {
         severity == Some(Severity::Warning)
     }
 
+    /// Whether it runs other versions than its spec wants, and nothing brings it to them.
+    pub fn has_other_versions(&self) -> bool {
+        self.reason == Some(Reason::KubeletVersionDiffers)
+    }
+
     /// Whether it finds no Host.
     pub fn lacks_host(&self) -> bool {
         self.reason == Some(Reason::NoHostAvailable)
@@ -109,7 +114,16 @@ fn said(machine: &Machine) -> Option<&Condition> {
         let draining = find(conditions, ConditionType::Draining)?;
         (draining.reason == Reason::DrainBlocked && draining.status == "True").then_some(draining)
     };
-    leaving.or_else(unready).or_else(blocked).or_else(updating)
+    // nothing brings it to the versions of its spec
+    let left = || {
+        let told = find(conditions, ConditionType::UpToDate)?;
+        (told.reason == Reason::KubeletVersionDiffers && told.status == "False").then_some(told)
+    };
+    leaving
+        .or_else(unready)
+        .or_else(blocked)
+        .or_else(updating)
+        .or_else(left)
 }
 
 /// A line of this object, cut where it is too long, and then with the command that shows the whole.

@@ -80,6 +80,8 @@ impl ObservedSet {
             ready.retain(Trouble::is_warning);
             ready
         };
+        let others = staying.iter().filter(|one| one.has_other_versions());
+        self.other_versions = others.count();
         self.lacks_host = staying.iter().any(Trouble::lacks_host);
         let held = leaving.iter().filter(|trouble| trouble.is_warning());
         self.warns = staying.iter().chain(&leaving).any(Trouble::is_warning);

@@ -136,6 +136,8 @@ pub struct ObservedSet {
     pub warns: bool,
     /// One of its Machines that stay finds no Host.
     pub lacks_host: bool,
+    /// Of its Machines that stay, those that run other versions than their spec wants, and are left so.
+    pub other_versions: usize,
 }
 
 /// Why a set that has too few Machines creates none. What its deployment asked of it is no news.
@@ -214,6 +216,7 @@ impl ObservedSet {
             says: None,
             warns: false,
             lacks_host: false,
+            other_versions: 0,
         }
     }
 

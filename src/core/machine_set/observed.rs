@@ -190,8 +190,8 @@ impl ObservedMachine {
     }
 }
 
-/// Whether it runs other versions than `spec.versions`, or its node is being updated. What was replaced on the host,
-/// without Tatara, stays and counts. Of one without a Node nothing is known.
+/// Whether it runs other versions than `spec.versions`, or its node is being updated. One that is left at other versions serves,
+/// and counts: its deployment says that it is not complete. Of one without a Node nothing is known.
 pub fn is_updating(machine: &Machine) -> bool {
     let Some(status) = &machine.status else {
         return false;

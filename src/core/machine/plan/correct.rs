@@ -1,9 +1,33 @@
-//! How a provider spec that cannot be used is corrected: on the Machine itself only before it has a place, because
+//! How versions that run elsewhere become those of the spec, and how a provider spec that cannot be used is corrected: on the Machine itself only before it has a place, because
 //! `spec.providerSpec` is final once `spec.providerID` is set (admission policy `tatara-machine-identity`).
 
 use kube::ResourceExt;
 
 use crate::api::Machine;
+use crate::api::names::LABEL_MACHINE_DEPLOYMENT;
+
+/// The remedy for versions that have to become these: of the template, where the Machine is made from one, which a set writes.
+pub fn versions(machine: &Machine, kubelet: &str, control_plane: Option<&str>) -> String {
+    if machine.is_owned() {
+        let deployment = machine.labels().get(LABEL_MACHINE_DEPLOYMENT);
+        let owner = deployment.map_or_else(
+            || "its MachineSet".to_owned(),
+            |name| format!("MachineDeployment {name}"),
+        );
+        let control_plane = control_plane.map(|version| format!(" and controlPlane {version}"));
+        return format!(
+            "Set spec.template.spec.versions of {owner} to kubelet {kubelet}{}",
+            control_plane.unwrap_or_default()
+        );
+    }
+    let control_plane = control_plane.map(|version| format!(",\"controlPlane\":\"{version}\""));
+    format!(
+        "Set its spec.versions: kubectl -n {} patch machine {} --type=merge -p '{{\"spec\":{{\"versions\":{{\"kubelet\":\"{kubelet}\"{}}}}}}}'",
+        machine.namespace().unwrap_or_default(),
+        machine.name_any(),
+        control_plane.unwrap_or_default()
+    )
+}
 
 /// The remedy, as the end of a message.
 pub fn remedy(machine: &Machine) -> String {

@@ -6,7 +6,7 @@ use super::super::cluster::ObservedCluster;
 use super::super::member::{ControlPlaneMachine, LastLook};
 use super::super::observed::{Lookup, Observed};
 use super::bootstrap::{ASK_AGAIN, BOOTSTRAP, displace, run};
-use super::{Action, Plan};
+use super::{Action, Plan, correct};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{Finding, Reason};
 use crate::core::Next;
@@ -153,17 +153,8 @@ pub fn recorded(
 }
 
 fn remedy(observed: &Observed, runs: &KubernetesVersion) -> String {
-    let marker = &observed.marker;
-    if observed.machine.is_owned() {
-        format!(
-            "Set spec.template.spec.versions of its MachineDeployment to kubelet and controlPlane {runs}"
-        )
-    } else {
-        format!(
-            "kubectl -n {} patch machine {} --type=merge -p '{{\"spec\":{{\"versions\":{{\"kubelet\":\"{runs}\",\"controlPlane\":\"{runs}\"}}}}}}'",
-            marker.namespace, marker.machine
-        )
-    }
+    let runs = runs.to_string();
+    correct::versions(&observed.machine, &runs, Some(&runs))
 }
 
 /// kubeadm gives all machines the endpoint at init, and it cannot change: without one of its own, the cluster has the address

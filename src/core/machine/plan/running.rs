@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Taint;
 use super::super::cluster::ObservedCluster;
 use super::super::observed::{Lookup, MOMENT, Observed, Placement};
 use super::super::own_node;
-use super::{Action, Plan, leaving, update};
+use super::{Action, Plan, correct, leaving, update};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::kubeadm::{self, KubernetesVersion};
@@ -310,15 +310,44 @@ fn settings_differ(observed: &Observed) -> Option<(Reason, String)> {
     })
 }
 
-fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
+/// Other versions run than the spec wants, and that is left: an edit of what is prepared over SSH is carried out.
+fn others_run(observed: &Observed, node: &NodeView) -> Option<String> {
     let machine = observed.machine.as_ref();
     let wanted = machine.versions().map_or("", |v| v.kubelet.as_str());
     let runs = &node.kubelet_version;
-    if wanted.parse::<KubernetesVersion>().ok() != runs.parse::<KubernetesVersion>().ok() {
-        // an edit of what is prepared over SSH is carried out
-        let message = format!(
-            "spec.versions.kubelet is {wanted}, but the kubelet runs {runs}, since it was replaced without Tatara. Set spec.versions to what runs, then to what you want; or replace the Machine"
-        );
+    let mut differences = update::versions(observed);
+    // what is no version of Kubernetes differs too
+    let version = |text: &str| text.parse::<KubernetesVersion>().ok();
+    if differences.is_empty() && version(wanted) != version(runs) {
+        differences.push(format!("kubelet {runs}, wanted {wanted}"));
+    }
+    if differences.is_empty() {
+        return None;
+    }
+    let own = update::runs_of_control_plane(observed);
+    let own = own.map(|version| version.to_string());
+    let control_plane = own.as_deref().or_else(|| {
+        let versions = machine.versions()?.control_plane.as_deref();
+        versions.filter(|version| !version.is_empty())
+    });
+    let set = correct::versions(machine, runs, control_plane);
+    // none of an older version joins in its place
+    let or = if update::is_other_control_plane(observed) {
+        String::new()
+    } else {
+        let (namespace, name) = (&observed.marker.namespace, &observed.marker.machine);
+        format!("; or replace the Machine: kubectl -n {namespace} delete machine {name}")
+    };
+    let differences = differences.join("; ");
+    Some(format!(
+        "{differences}. The versions of the spec were not edited since, so this is left: somebody replaced them on the host, or the Machine was restored from a backup of before an update. {set}, then to what you want{or}"
+    ))
+}
+
+fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
+    let machine = observed.machine.as_ref();
+    let runs = &node.kubelet_version;
+    if let Some(message) = others_run(observed, node) {
         return Finding::no(
             ConditionType::UpToDate,
             Reason::KubeletVersionDiffers,

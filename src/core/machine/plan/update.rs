@@ -262,10 +262,21 @@ fn differs(observed: &Observed) -> Option<bool> {
 /// Whether another version runs than is wanted; `None` while the Node cannot be read.
 fn runs_other(observed: &Observed) -> Option<bool> {
     let kubelet = kubelet(observed)?;
-    Some(is_other(&kubelet) || control_plane(observed).as_ref().is_some_and(is_other))
+    Some(is_other(&kubelet) || is_other_control_plane(observed))
 }
 
-fn difference(observed: &Observed) -> String {
+/// The version of the control plane on its own server, as that last said.
+pub(super) fn runs_of_control_plane(observed: &Observed) -> Option<KubernetesVersion> {
+    control_plane(observed).map(|(runs, _)| runs)
+}
+
+/// Whether that is not the one that is wanted.
+pub(super) fn is_other_control_plane(observed: &Observed) -> bool {
+    control_plane(observed).as_ref().is_some_and(is_other)
+}
+
+/// Each version that runs and is not the one that is wanted.
+pub(super) fn versions(observed: &Observed) -> Vec<String> {
     let parts = [
         ("control plane", control_plane(observed)),
         ("kubelet", kubelet(observed)),
@@ -274,8 +285,13 @@ fn difference(observed: &Observed) -> String {
         let versions = versions.filter(is_other)?;
         Some(format!("{what} {}, wanted {}", versions.0, versions.1))
     });
+    parts.collect()
+}
+
+fn difference(observed: &Observed) -> String {
     let settings = follow::due(observed).map(|behind| behind.sentences());
-    let parts: Vec<_> = parts.chain(settings.into_iter().flatten()).collect();
+    let mut parts = versions(observed);
+    parts.extend(settings.into_iter().flatten());
     if parts.is_empty() {
         return "the last steps of the update are under way".to_owned();
     }

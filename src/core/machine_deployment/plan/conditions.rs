@@ -138,7 +138,11 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
         );
     }
     let steps = steps(roll, actions);
-    if is_complete(roll, targets) {
+    let complete = is_complete(roll, targets);
+    if let Some(others) = other_versions(roll).filter(|_| complete) {
+        return Finding::no(PROGRESSING, Reason::KubeletVersionDiffers, others);
+    }
+    if complete {
         let all = match roll.replicas() {
             1 => "its only Machine is available and has the current template".into(),
             all => format!("all {all} Machines are available and have the current template"),
@@ -181,6 +185,20 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
         return Finding::no(PROGRESSING, Reason::ProgressDeadlineExceeded, text);
     }
     Finding::yes(PROGRESSING, Reason::WaitingForMachines, waiting)
+}
+
+/// Of the current template, but not of its versions: replaced on the host, or unknown to a backup that was restored.
+fn other_versions(roll: &Roll) -> Option<String> {
+    let current = roll.current?;
+    let others = match current.other_versions {
+        0 => return None,
+        1 => "1 Machine runs".to_owned(),
+        others => format!("{others} Machines run"),
+    };
+    let says = current.says.as_deref().unwrap_or_default();
+    Some(format!(
+        "all are available, but {others} other versions than the current template wants, and nothing brings them to it. {says}"
+    ))
 }
 
 /// What is odd about the number of control planes.

@@ -1,6 +1,7 @@
 //! What is said of it.
 
 use super::*;
+use crate::api::Machine;
 use crate::api::conditions::Reason;
 
 #[test]
@@ -50,6 +51,38 @@ fn it_is_complete_only_when_all_machines_are_available_and_of_the_current_templa
         "an old one is going"
     );
     assert!(!complete(vec![old("old", (3, 3, 3))]), "all are old");
+}
+
+#[test]
+fn it_is_not_complete_while_a_machine_is_left_at_another_version() {
+    let machine: Machine = serde_json::from_value(json!({"metadata": {"name": "w-1"}, "spec": {},
+        "status": {"conditions": [
+            {"type": "Ready", "status": "True", "reason": "NodeReady", "message": "",
+                "lastTransitionTime": "2026-01-01T00:00:00Z"},
+            {"type": "UpToDate", "status": "False", "reason": "KubeletVersionDiffers",
+                "message": "kubelet v1.36.3, wanted v1.35.4", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}))
+    .expect("a Machine");
+    let mut set = new((3, 3, 3));
+    set.annotations
+        .insert(ANNOTATION_DESIRED_REPLICAS.into(), "3".into());
+    set.take_in([&machine]);
+    let plan = plan(&deployment(3, rolling(Int(1), Int(0)), vec![set]), at(110));
+    let replaces = |action: &Action| match action {
+        Action::UpdateSet(update) => update.replicas.is_some(),
+        _ => true,
+    };
+    assert!(!plan.actions.iter().any(replaces), "it serves, and is left");
+    assert_eq!(finding(&plan, "Available").status, Status::True);
+    for condition in ["Progressing", "Ready"] {
+        let told = finding(&plan, condition);
+        assert_eq!(
+            (told.status, told.reason),
+            (Status::False, Reason::KubeletVersionDiffers)
+        );
+        let says = "1 Machine runs other versions than the current template wants, and nothing brings them to it. \
+            Machine w-1: kubelet v1.36.3, wanted v1.35.4";
+        assert!(told.message.ends_with(says), "{}", told.message);
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! An update that fails, is taken back, or was never asked for.
 
 use super::*;
+use crate::api::names::LABEL_MACHINE_DEPLOYMENT;
 use crate::core::machine::ControlPlaneMachine;
 
 /// The condition that was reported of a Machine, by the given generation.
@@ -254,6 +255,55 @@ fn what_nobody_asked_for_is_told_and_left() {
     let asked = told(old_worker(&[]), ("UpToDate", "True", "VersionsEqual"), 1);
     let begins = plan(&asked, at(0));
     assert_eq!(begins.actions, [Action::RunJob(JobKind::Upgrade)]);
+}
+
+#[test]
+fn what_a_restored_backup_does_not_know_is_told_with_both_versions_and_where_to_set_them() {
+    let owned = json!({ "metadata": {
+        "labels": { (LABEL_MACHINE_DEPLOYMENT): "cp" },
+        "ownerReferences": [{ "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "MachineSet", "name": "cp-1",
+            "uid": "cp-1", "controller": true }],
+    }});
+    // wants v1.36.3
+    let newer = |owner: &Value, kubelet: &str| {
+        let mut observed = edited(old_control_plane(&["host-a", "cp-1", "cp-2"], &[]), owner);
+        runs(&mut observed, kubelet);
+        let observed = with_cluster(observed, |cluster| {
+            cluster.components = Some(components("v1.36.4"));
+        });
+        told(observed, ("UpToDate", "True", "VersionsEqual"), 2)
+    };
+    let message = |observed: &Observed| {
+        let plan = plan(observed, at(0));
+        assert_eq!(plan.actions, []);
+        let told = finding(&plan, "UpToDate");
+        assert_eq!(told.reason, Reason::KubeletVersionDiffers);
+        told.message.clone()
+    };
+    let of_template = "Set spec.template.spec.versions of MachineDeployment cp to kubelet v1.36.4 and controlPlane v1.36.4, then";
+    let both = "control plane v1.36.4, wanted v1.36.3; kubelet v1.36.4, wanted v1.36.3. ";
+    let said = message(&newer(&owned, "v1.36.4"));
+    assert!(
+        said.starts_with(both) && said.contains(of_template),
+        "{said}"
+    );
+    // none of an older version would join instead
+    assert!(!said.contains("delete machine"), "{said}");
+    let alone = message(&newer(&json!({}), "v1.36.3"));
+    assert!(
+        alone.starts_with("control plane v1.36.4, wanted v1.36.3. "),
+        "{alone}"
+    );
+    let patch = r#""versions":{"kubelet":"v1.36.3","controlPlane":"v1.36.4"}"#;
+    assert!(alone.contains(patch), "{alone}");
+    let mut worker = told(old_worker(&[]), ("UpToDate", "True", "VersionsEqual"), 2);
+    runs(&mut worker, "v1.36.4");
+    let said = message(&worker);
+    assert!(
+        said.contains(r#""versions":{"kubelet":"v1.36.4"}"#),
+        "{said}"
+    );
+    assert!(said.ends_with("delete machine w-0"), "{said}");
 }
 
 #[test]
