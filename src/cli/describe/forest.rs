@@ -103,6 +103,7 @@ impl<'a> Forest<'a> {
     pub fn machine(&self, machine: &Machine) -> Branch {
         let hosts = self.hosts_of(machine);
         let place = |host: &&Host| match kinds::host(host).state.as_str() {
+            "Claimed" if host.spec.maintenance => format!("{} (maintenance)", host.name_any()),
             "Claimed" => host.name_any(),
             state => format!("{} ({state})", host.name_any()),
         };

@@ -119,8 +119,12 @@ pub fn host(host: &Host) -> Standing {
             headline: trouble.or_else(|| find(&status.conditions, ConditionType::Available)),
             ready: is_ready,
             failed: ["Quarantined", "Unreachable"].contains(&state.as_str()),
+            // one that a Machine has is ready all the same
+            facts: (host.spec.maintenance && state != "Maintenance")
+                .then(|| "maintenance".to_owned())
+                .into_iter()
+                .collect(),
             state,
-            facts: Vec::new(),
         },
     )
 }

@@ -114,6 +114,23 @@ fn a_hypervisor_and_a_class_are_shown_with_what_uses_them() {
     assert_snapshot!([shown, class].join("\n--\n"));
 }
 
+#[test]
+fn that_a_host_in_use_is_in_maintenance_stands_in_its_line_and_that_of_its_machine() {
+    let mut fixture = ready();
+    let mut host = fixture.snapshot.hosts.get("b").expect("one").clone();
+    host.spec.maintenance = true;
+    fixture.snapshot.hosts.take(Event::Apply(host));
+    for (kind, name, line, says) in [
+        (Kind::Host, "b", "Host/b", "maintenance"),
+        (Kind::Cluster, "demo", "Machine/web-0", "on b (maintenance)"),
+    ] {
+        fixture = fixture.of(kind, name);
+        let shown = shown(&fixture.snapshot, UTF8);
+        let mut lines = shown.lines().filter(|one| one.contains(line));
+        assert!(lines.any(|one| one.contains(says)), "{shown}");
+    }
+}
+
 /// A Machine with this reason, on a host that does not answer.
 fn failing(reason: &str) -> Fixture {
     let mut fixture = bootstrapping();

@@ -1,6 +1,7 @@
 //! A host that a Machine has, and that was not asked in this pass.
 
 use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
 
 use super::super::observed::Observed;
 use super::{ASK_AGAIN, Action, Plan, State, TRY_AGAIN, consumer, is_deleted, owned, unavailable};
@@ -112,10 +113,14 @@ pub(super) fn by_machine(observed: &Observed) -> Plan {
     if is_deleted(observed) {
         message.push_str("; the Host is removed once that Machine has released it");
     }
-    unavailable(
-        State::Claimed,
-        Reason::Claimed,
-        message,
-        Next::After(ASK_AGAIN),
-    )
+    let reason = if observed.host.spec.maintenance {
+        let namespace = observed.host.namespace().unwrap_or_default();
+        message = format!(
+            "{message}; spec.maintenance is true: that Machine stays on it, and no other claims it afterwards. To empty it: kubectl -n {namespace} delete machine {name}"
+        );
+        Reason::Maintenance
+    } else {
+        Reason::Claimed
+    };
+    unavailable(State::Claimed, reason, message, Next::After(ASK_AGAIN))
 }

@@ -38,6 +38,27 @@ fn a_claimed_host_is_asked_as_often_as_a_free_one() {
 }
 
 #[test]
+fn a_host_in_use_says_that_it_is_in_maintenance_and_is_ready() {
+    let mut change = claim("m", false);
+    change["spec"]["maintenance"] = true.into();
+    let mut not_asked = observed(&change, Contact::NotAsked);
+    not_asked.has_its_marker = true;
+    for observed in [saying(&change, marked("here", "m")), not_asked] {
+        let plan = plan(&of(STAYING, observed), at(0));
+        let says = &[
+            "claimed by Machine w-0; spec.maintenance is true",
+            "delete machine w-0",
+        ];
+        expect("in use", &plan, State::Claimed, &[], "Maintenance", says);
+        let ready = finding(&plan, "Ready");
+        assert_eq!(
+            (ready.status, ready.reason),
+            (Status::True, Reason::Maintenance)
+        );
+    }
+}
+
+#[test]
 fn a_claimed_host_that_went_away_or_hangs_or_runs_somebody_elses_says_so() {
     for reason in [
         Reason::HostHangs,
