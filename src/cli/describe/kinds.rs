@@ -1,6 +1,6 @@
 //! The summary of an object of each kind, from its conditions and counts.
 
-use super::standing::{KindStanding, Mark, Standing, stand};
+use super::standing::{KindStanding, Mark, Standing, is_trouble, stand};
 use crate::api::conditions::{ConditionType, Status, find};
 use crate::api::{
     Cluster, ClusterProfile, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet,
@@ -80,6 +80,9 @@ pub fn machine(machine: &Machine, host: Option<String>) -> Standing {
     let ready = find(&status.conditions, ConditionType::Ready);
     // the Node of one that is being updated is Ready most of the time
     let updating = find(&status.conditions, ConditionType::Updating);
+    // what keeps its pods, by name, and not only that they are evicted
+    let draining = find(&status.conditions, ConditionType::Draining);
+    let blocked = draining.filter(|c| c.status == Status::True && is_trouble(&c.reason));
     let is_ready = ready.is_some_and(|c| c.status == Status::True);
     let place = host.or(status.host).map(|host| format!("on {host}"));
     let version = status.versions.map(|versions| versions.kubelet);
@@ -87,7 +90,7 @@ pub fn machine(machine: &Machine, host: Option<String>) -> Standing {
         machine,
         KindStanding {
             conditions: &status.conditions,
-            headline: updating.or(ready),
+            headline: blocked.or(updating).or(ready),
             ready: is_ready && updating.is_none(),
             failed: status.error_reason.is_some(),
             state: status.phase.unwrap_or_default(),

@@ -131,6 +131,27 @@ fn that_a_host_in_use_is_in_maintenance_stands_in_its_line_and_that_of_its_machi
     }
 }
 
+#[test]
+fn the_budget_that_blocks_an_update_stands_in_the_line_of_the_machine() {
+    let mut fixture = ready();
+    let evicts = "evicting the pods of Node b before its kubelet starts anew";
+    let budget = "PodDisruptionBudget shop/web allows no disruption of Pod shop/web-0";
+    let conditions = [
+        condition("Draining", "True", "DrainBlocked", budget, 60),
+        condition("Updating", "True", "Draining", evicts, 60),
+        condition("Ready", "True", "NodeReady", "", 600),
+    ];
+    let status = json!({"phase": "Updating", "host": "b"});
+    fixture.machine("web-0", "set-web", status, &conditions);
+    let shown = shown(&fixture.snapshot, UTF8);
+    let mut lines = shown.lines().filter(|one| one.contains("Machine/web-0"));
+    let line = lines.next().expect("its line");
+    assert!(
+        line.contains("✗") && line.contains(&format!("DrainBlocked: {budget}")),
+        "{shown}"
+    );
+}
+
 /// A Machine with this reason, on a host that does not answer.
 fn failing(reason: &str) -> Fixture {
     let mut fixture = bootstrapping();

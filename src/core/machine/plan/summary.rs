@@ -142,8 +142,13 @@ fn with_member(observed: &Observed, mut finding: Finding) -> Finding {
 fn trouble(plan: &Plan) -> Option<(Reason, &str)> {
     let mut all = plan.findings.iter();
     let found = all.find(|finding| {
-        [ConditionType::Updating, ConditionType::NodeHealthy].contains(&finding.condition)
-            && finding.reason.severity() == Severity::Warning
+        let tells = match finding.condition {
+            ConditionType::Updating | ConditionType::NodeHealthy => true,
+            // one that is over is no obstacle, however it ended
+            ConditionType::Draining => finding.status == Status::True,
+            _ => false,
+        };
+        tells && finding.reason.severity() == Severity::Warning
     })?;
     let line = found.message.lines().next().unwrap_or_default();
     Some((found.reason, line))

@@ -232,6 +232,20 @@ fn nothing_is_drained_that_has_no_other_place() {
     expect("late", &late, &kubelet, says("Draining", "DrainTimedOut"));
 }
 
+#[test]
+fn the_budget_that_blocks_the_drain_is_what_people_see_first() {
+    let observed = old_worker(&[(JobKind::Upgrade, UnitState::Succeeded)]);
+    let mut drains = plan(&observed, at(0));
+    assert_eq!(finding(&drains, "Ready").reason, Reason::NodeReady);
+    let found = Finding::yes(ConditionType::Draining, Reason::DrainBlocked, "a budget");
+    assert!(drains.learn(&observed, Some(found)));
+    let ready = finding(&drains, "Ready");
+    let told = (ready.status, ready.reason, ready.message.as_str());
+    assert_eq!(told, (Status::True, Reason::DrainBlocked, "a budget"));
+    // by which others see that its kubelet comes next
+    assert_eq!(finding(&drains, "Updating").reason, Reason::Draining);
+}
+
 /// Case, what is observed, whether it is begun, reason and a part of the message of `UpToDate`.
 type Case = (&'static str, Observed, bool, (&'static str, &'static str));
 
