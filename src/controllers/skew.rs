@@ -14,7 +14,7 @@ use crate::api::{
 use crate::controllers::whose::ProviderObject;
 use crate::core::Key;
 use crate::core::kubeadm::{KubernetesVersion, VersionError, version};
-use crate::core::machine_deployment::{TemplateProblem, has_control_plane};
+use crate::core::machine_deployment::{TemplateProblem, has_control_plane, runs};
 use crate::core::machine_set::Gate;
 use crate::store::Stores;
 
@@ -43,7 +43,7 @@ fn gate(stores: &Stores, name: &str, template: &MachineTemplate, namespace: &str
     let cluster = stores.clusters.get(namespace, name)?;
     let (reason, message) = if !has_control_plane(template) {
         let wanted = template.spec.versions.as_ref()?.kubelet.parse().ok()?;
-        let lowest = lowest(&cluster)?;
+        let lowest = runs::lowest(&cluster)?;
         let skew = version::check_kubelet(&wanted, &lowest).err();
         let message = skew.map(|skew| skew.to_string()).or_else(|| {
             let waits = wanted > lowest && is_moving(stores, &cluster, &lowest);
@@ -141,23 +141,8 @@ fn control_planes(stores: &Stores, namespace: String, name: String) -> Vec<Arc<M
 
 /// What the control plane of a template may not be, beside those that run.
 fn step(stores: &Stores, cluster: &Cluster, template: &MachineTemplate) -> Option<VersionError> {
-    let wanted = template.spec.versions.as_ref()?.control_plane.as_ref()?;
-    let wanted = wanted.parse().ok()?;
-    let lowest = lowest(cluster)?;
     let machines = control_planes(stores, cluster.namespace()?, cluster.name_any());
-    let runs = machines.iter().filter_map(|machine| {
-        let status = machine.status.as_ref()?;
-        let runs = status.versions.as_ref()?.control_plane.as_ref()?;
-        runs.parse::<KubernetesVersion>().ok()
-    });
-    let highest = runs.max().unwrap_or_else(|| lowest.clone());
-    let step = version::check_control_plane_step(&highest, &wanted);
-    step.and_then(|()| version::check_control_plane_step(&lowest, &wanted))
-        .err()
-}
-
-fn lowest(cluster: &Cluster) -> Option<KubernetesVersion> {
-    cluster.status.as_ref()?.version.as_ref()?.parse().ok()
+    runs::forbidden(template, cluster, machines.iter().map(AsRef::as_ref))
 }
 
 /// Whether a control plane exists that no other one can join.

@@ -4,6 +4,7 @@
 mod change;
 mod history;
 mod status;
+mod undo;
 
 use std::fmt;
 use std::io::Write as _;
@@ -166,6 +167,18 @@ pub enum Error {
         /// The newest version of all revisions.
         ran: String,
     },
+    /// Nothing would come of it.
+    #[error(
+        "revision {revision} of MachineDeployment {of} cannot be run, and nothing was changed: {why}"
+    )]
+    NotRunnable {
+        /// Which.
+        of: Name,
+        /// The revision.
+        revision: i64,
+        /// What forbids it.
+        why: String,
+    },
     /// It was deleted.
     #[error("MachineDeployment {of} was deleted")]
     Deleted {
@@ -233,7 +246,7 @@ impl Args {
             }
             Command::History { which } => history::print(&which.find().await?).await,
             Command::Undo { which, to_revision } => {
-                change::undo(which.find().await?, *to_revision).await
+                undo::undo(which.find().await?, *to_revision).await
             }
             Command::Pause { which } => change::pause(&which.find().await?, true).await,
             Command::Resume { which } => change::pause(&which.find().await?, false).await,

@@ -4,6 +4,7 @@ mod machines;
 mod observed;
 pub mod plan;
 pub mod revision;
+pub mod runs;
 pub mod status;
 
 pub use observed::{Counts, Observed, ObservedSet, Orphan, TemplateProblem, has_control_plane};
