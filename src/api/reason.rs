@@ -99,7 +99,7 @@ reasons! {
         NameTaken, ImageDiffers, StorageInactive, StorageFull, VirtualMachineUnknown, VirtualMachineGone, KeysMissing, HostLost, ClaimMoved, PlaceInDoubt, HypervisorMoved, ProviderIDNotOwn, ProviderIDContested,
         PrepareFailed, KubeadmInitFailed, KubeadmJoinFailed, PostKubeadmCommandsFailed, AddressFailed, UpdateFailed, KubeadmAddonsFailed, TurnInDoubt,
         ControlPlaneInDoubt, ControlPlaneJoinUnsupported, EndpointMissing, NodeNameTaken, NodeGone, NodeUnknown,
-        ApiUnreachable, SettingsDiffer, KubeletVersionDiffers, WaitsForDeletion, OtherMachine, SimulatedFailure,
+        ApiUnreachable, SettingsDiffer, SettingsSetBack, KubeletVersionDiffers, WaitsForDeletion, OtherMachine, SimulatedFailure,
         ComponentUnhealthy, DrainBlocked, DrainTimedOut, PodsUnconfirmed, VolumeDetachTimedOut, WaitingForApi, ClusterInDoubt, Released, HostUnreachable,
     }
     // Cluster

@@ -4,6 +4,7 @@ mod etcd;
 mod nodes;
 mod observe;
 mod outcomes;
+mod owned;
 mod perform;
 mod record;
 pub mod settings;

@@ -1,26 +1,26 @@
 //! kubeadm's record of the cluster (ConfigMap `kubeadm-config`) has the version of a control plane before that joins.
 //!
 //! Here and not by `kubeadm init phase upload-config` on the newcomer: that has no credentials before it has joined. Only the
-//! version changes, and what the Cluster's spec fixes where somebody edited it; the rest of what `upload-config` writes (v1beta4, and the RBAC of the two ConfigMaps) is the same in all
+//! version changes, and what the Cluster's spec owns where somebody edited it ([`super::owned`]); the rest of what `upload-config` writes (v1beta4, and the RBAC of the two ConfigMaps) is the same in all
 //! versions of kubeadm that are supported. A worker joins with a kubeadm of the minor version that stands there.
 
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use super::Machines;
+use super::owned;
 use super::perform::{seen, wake_again};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::ANNOTATION_ADDONS_DUE;
-use crate::api::{Cluster, ClusterProviderSpec, Machine};
+use crate::api::{Cluster, Machine};
 use crate::controllers::known::Recorded;
 use crate::controllers::workloads::Workloads;
 use crate::core::control_plane::Members;
 use crate::core::kubeadm::record::{self, RecordStep, may_go_back, step};
-use crate::core::kubeadm::{ClusterInput, Kept, KubernetesVersion, owned, version};
+use crate::core::kubeadm::{Kept, KubernetesVersion, version};
 use crate::core::machine::plan::{BOOTSTRAP, joining, recorded};
 use crate::core::machine::{Lookup, Observed};
 use crate::core::node::{JobKind, UnitState};
-use crate::core::settings;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::workload::{
     self,
@@ -100,10 +100,15 @@ pub(super) async fn fits(
     Ok(differs.map(|message| Finding::no(BOOTSTRAP, Reason::VersionSkew, message)))
 }
 
-/// What has to be written before the Machine joins.
+/// What has to be written before the Machine joins, and what of that sets back what the Cluster's spec owns.
+struct Due {
+    change: Change,
+    differences: Vec<String>,
+}
+
 enum Change {
     Nothing,
-    /// The version is right, and something that the Cluster's spec fixes is not.
+    /// The version is right, and something that the Cluster's spec owns is not.
     Restore(Record, String),
     Raise(Record, KubernetesVersion, String),
     SetBack(Record, KubernetesVersion, String),
@@ -139,14 +144,18 @@ pub(super) async fn prepare(
     let Some(workload) = controller.workloads.get(cluster) else {
         return Ok(Some(unconnected()));
     };
-    let change = match judge(controller, observed, cluster, members).await? {
-        Ok(change) => change,
+    let Due {
+        change,
+        differences,
+    } = match judge(controller, observed, cluster, members).await? {
+        Ok(due) => due,
         Err(finding) => return Ok(Some(finding)),
     };
     if let Change::Restore(record, configuration) = &change {
         controller.base.engine.must_lead()?;
         let written = kubeadm_config::write(workload.client(), record, configuration).await;
         written.map_err(|error| ReconcileError::other("join a control plane", error.sentence()))?;
+        owned::tell(controller, cluster, &differences).await;
         return Ok(None);
     }
     let (record, from, configuration, due) = match change {
@@ -169,6 +178,7 @@ pub(super) async fn prepare(
     }
     let written = kubeadm_config::write(workload.client(), &record, &configuration).await;
     written.map_err(|error| ReconcileError::other("join a control plane", error.sentence()))?;
+    owned::tell(controller, cluster, &differences).await;
     if let Some(version) = wanted(observed) {
         note(controller, cluster, version);
     }
@@ -185,7 +195,7 @@ async fn judge(
     observed: &Observed,
     cluster: &Cluster,
     members: &Members,
-) -> Result<Result<Change, Finding>, ReconcileError> {
+) -> Result<Result<Due, Finding>, ReconcileError> {
     let no = |reason, message: String| Ok(Err(Finding::no(BOOTSTRAP, reason, message)));
     let (Some(wanted), Some(workload)) = (wanted(observed), controller.workloads.get(cluster))
     else {
@@ -200,17 +210,21 @@ async fn judge(
     if let Some(version) = record::version(&record.text) {
         note(controller, cluster, version);
     }
-    let owned = match fixed(observed, &wanted, &record) {
+    let found = owned::differs(controller, observed, cluster, (&wanted, &record)).await?;
+    let owned = match found {
         Ok(owned) => owned,
         Err(why) => return no(Reason::WaitingForControlPlane, why),
     };
+    let (owned, differences) = owned.map_or_else(Default::default, |owned| {
+        (Some(owned.configuration), owned.differences)
+    });
     let text = owned.as_ref().unwrap_or(&record.text);
-    match step(text, &wanted) {
-        RecordStep::Keep => Ok(Ok(match owned {
+    let change = match step(text, &wanted) {
+        RecordStep::Keep => match owned {
             Some(configuration) => Change::Restore(record, configuration),
             None => Change::Nothing,
-        })),
-        RecordStep::Unreadable => no(Reason::WaitingForControlPlane, MISSING.into()),
+        },
+        RecordStep::Unreadable => return no(Reason::WaitingForControlPlane, MISSING.into()),
         RecordStep::Newer {
             recorded,
             configuration,
@@ -219,54 +233,27 @@ async fn judge(
             let due = cluster.annotations().get(ANNOTATION_ADDONS_DUE);
             let due = due.map(String::as_str);
             let versions = (&recorded, &wanted);
-            if may_go_back(versions, due, &runs, members.voters().count()) {
-                return Ok(Ok(Change::SetBack(record, recorded, configuration)));
+            if !may_go_back(versions, due, &runs, members.voters().count()) {
+                let message = joining::recorded(observed, &recorded, &wanted);
+                return no(Reason::VersionSkew, message);
             }
-            let message = joining::recorded(observed, &recorded, &wanted);
-            no(Reason::VersionSkew, message)
+            Change::SetBack(record, recorded, configuration)
         }
         RecordStep::Raise {
             from,
             configuration,
         } => match version::check_control_plane_step(&from, &wanted) {
-            Ok(()) => Ok(Ok(Change::Raise(record, from, configuration))),
-            Err(error) => no(Reason::VersionSkew, error.to_string()),
+            Ok(()) => Change::Raise(record, from, configuration),
+            Err(error) => return no(Reason::VersionSkew, error.to_string()),
         },
-    }
-}
-
-/// The record with what the Cluster's spec fixes as it is there, if it is not. An error says why that cannot be told.
-fn fixed(
-    observed: &Observed,
-    version: &KubernetesVersion,
-    record: &Record,
-) -> Result<Option<String>, String> {
-    let Some(cluster) = &observed.cluster else {
-        return Ok(None);
     };
-    // without an endpoint of its own it has that of a host, which may have another address by now
-    let named = |spec: &ClusterProviderSpec| spec.control_plane_endpoint.is_some();
-    let is_named = cluster.spec.as_ref().is_ok_and(named);
-    let Some(endpoint) = cluster.endpoint.clone().filter(|_| is_named) else {
-        return Ok(None);
-    };
-    let input = ClusterInput::of(&cluster.name, &cluster.network, version.clone(), endpoint);
-    let user = settings::part(&cluster.settings.recorded, Kept::Cluster);
-    let owned = owned(&input, &user, &record.text).map_err(|error| {
-        format!("ConfigMap kube-system/kubeadm-config of the cluster cannot be compared with the Cluster: {error}")
-    })?;
-    Ok(owned.map(|owned| {
-        let (cluster, differences) = (&cluster.name, owned.differences.join("; "));
-        tracing::warn!(
-            cluster,
-            differences,
-            "kubeadm's record differs from the spec of the Cluster, and is set back"
-        );
-        owned.configuration
+    Ok(Ok(Due {
+        change,
+        differences,
     }))
 }
 
-/// Sets back what the Cluster's spec fixes, before kubeadm renders static pods by it. A finding says why that cannot be told.
+/// Sets back what the Cluster's spec owns, before kubeadm renders static pods by it. A finding says why that cannot be told.
 ///
 /// # Errors
 /// `ReconcileError::Other` when the workload cluster does not answer or the record was changed meanwhile; `NotLeading` without
@@ -288,12 +275,15 @@ pub(super) async fn before_update(
         return Ok(None);
     };
     let updating = |why| Finding::yes(ConditionType::Updating, Reason::WaitingForControlPlane, why);
-    match fixed(observed, &wanted, &record) {
+    match owned::differs(controller, observed, cluster, (&wanted, &record)).await? {
         Ok(None) => Ok(None),
-        Ok(Some(configuration)) => {
+        Ok(Some(set_back)) => {
             controller.base.engine.must_lead()?;
-            let written = kubeadm_config::write(workload.client(), &record, &configuration).await;
-            written.map(|()| None).map_err(failed)
+            let configuration = &set_back.configuration;
+            let written = kubeadm_config::write(workload.client(), &record, configuration).await;
+            written.map_err(failed)?;
+            owned::tell(controller, cluster, &set_back.differences).await;
+            Ok(None)
         }
         Err(why) => Ok(Some(updating(why))),
     }

@@ -159,7 +159,7 @@ fn are_named(lists: &[&[Value]]) -> bool {
 }
 
 /// Replaces the items of these names: kubeadm lets an argument stand twice.
-fn carry_items(there: &mut Value, old: &[Value], new: &[Value]) {
+pub(super) fn carry_items(there: &mut Value, old: &[Value], new: &[Value]) {
     let of = |list: &[Value], name: Option<&str>| -> Vec<Value> {
         let items = list.iter().filter(|item| name_of(item) == name);
         items.cloned().collect()

@@ -36,5 +36,5 @@ pub use input::{
 };
 pub use marks::{CONTROL_PLANE_LABELS, control_plane_taints};
 pub use merge::merge;
-pub use owned::{Owned, owned};
+pub use owned::{Compared, Owned, owned};
 pub use version::{KubernetesVersion, VersionError};

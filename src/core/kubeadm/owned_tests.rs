@@ -36,7 +36,7 @@ fn input() -> ClusterInput {
 }
 
 fn of(document: &str) -> Option<Owned> {
-    owned(&input(), &Map::new(), document).expect("it is compared")
+    owned(&input(), &Map::new(), Compared::WithSettings, document).expect("it is compared")
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn what_the_spec_does_not_fix_stays_and_nothing_is_written_where_nothing_differs
     let spelled = json!({ "networking": { "podSubnet": "10.244.0.0/016" } });
     let user = spelled.as_object().expect("an object");
     let document = DOCUMENT.replacen("10.244.0.0/16", "10.244.0.0/016", 1);
-    let found = owned(&input(), user, &document).expect("it is compared");
+    let found = owned(&input(), user, Compared::WithSettings, &document).expect("it is compared");
     assert_eq!(found, None);
 }
 
@@ -115,6 +115,67 @@ fn what_was_taken_out_is_put_back_and_what_is_no_yaml_is_said() {
         found,
         ["networking.dnsDomain is not set, wanted \"cluster.local\""]
     );
-    let error = owned(&input(), &Map::new(), "a: [").expect_err("no YAML");
+    let error = owned(&input(), &Map::new(), Compared::Fixed, "a: [").expect_err("no YAML");
     assert!(error.to_string().starts_with("it is no YAML"), "{error}");
+}
+
+#[test]
+fn image_repositories_and_arguments_that_the_cluster_sets_are_set_back_and_no_others() {
+    let user = json!({
+        "imageRepository": "registry.example",
+        "apiServer": { "extraArgs": [{ "name": "v", "value": "2" }, { "name": "audit-log-maxage", "value": "9" }] },
+        "scheduler": { "extraArgs": [] },
+        "etcd": { "local": { "extraArgs": [{ "name": "quota-backend-bytes", "value": "1" }] } },
+        "dns": { "imageRepository": null },
+    });
+    let user = user.as_object().expect("an object");
+    let settled = DOCUMENT
+        .replacen("registry.k8s.io", "registry.example", 1)
+        .replacen(
+            "  - {name: v, value: \"2\"}\n",
+            "  - {name: v, value: \"2\"}\n  - {name: by-hand, value: \"1\"}\n  - {name: audit-log-maxage, value: \"9\"}\n",
+            1,
+        )
+        + "etcd: {local: {dataDir: /var/lib/etcd, extraArgs: [{name: quota-backend-bytes, value: \"1\"}]}}\n";
+    let of = |compared, document: &str| {
+        let found = owned(&input(), user, compared, document).expect("it is compared");
+        found.map(|found| {
+            let again = owned(&input(), user, compared, &found.configuration);
+            assert_eq!(again.expect("it is compared"), None, "it is set back once");
+            found.differences
+        })
+    };
+    assert_eq!(of(Compared::WithSettings, &settled), None);
+    for (ours, theirs, sentence) in [
+        (
+            "registry.example",
+            "registry.k8s.io",
+            "imageRepository is \"registry.k8s.io\", wanted \"registry.example\"",
+        ),
+        (
+            "{name: v, value: \"2\"}",
+            "{name: v, value: \"4\"}",
+            "apiServer.extraArgs[v].value is \"4\", wanted \"2\"",
+        ),
+        (
+            "  - {name: audit-log-maxage, value: \"9\"}\n",
+            "",
+            "apiServer.extraArgs[audit-log-maxage] is not set, wanted {\"name\":\"audit-log-maxage\",\"value\":\"9\"}",
+        ),
+        (
+            "value: \"1\"}]",
+            "value: \"8\"}]",
+            "etcd.local.extraArgs[quota-backend-bytes].value is \"8\", wanted \"1\"",
+        ),
+    ] {
+        let edited = settled.replacen(ours, theirs, 1);
+        assert_ne!(edited, settled, "{ours}");
+        let found = of(Compared::WithSettings, &edited).unwrap_or_default();
+        assert_eq!(found, [sentence]);
+        // an edit of the Cluster is on its way there
+        assert_eq!(of(Compared::Fixed, &edited), None, "{ours}");
+    }
+    let other_version = settled.replacen("v1beta4", "v1beta3", 1);
+    let other_version = other_version.replacen("registry.example", "registry.k8s.io", 1);
+    assert_eq!(of(Compared::WithSettings, &other_version), None);
 }

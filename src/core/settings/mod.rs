@@ -19,7 +19,7 @@ use crate::api::{ClusterProviderSpec, Machine};
 use crate::core::kubeadm::{self, Kept, feature_gates};
 use crate::core::node::JobKind;
 
-pub use record::{OfCluster, RecordStep, Rollout, number, record_step, text, writing};
+pub use record::{OfCluster, RecordStep, Rollout, kept, number, record_step, text, writing};
 
 /// Settings by their field of the provider spec.
 pub type Settings = Map<String, Value>;

@@ -105,6 +105,11 @@ fn known(annotations: &BTreeMap<String, String>) -> Option<Settings> {
     Some(recorded)
 }
 
+/// What kubeadm's ConfigMaps have, as it is recorded on a Cluster.
+pub fn kept(cluster: &Cluster) -> Settings {
+    known(cluster.annotations()).unwrap_or_default()
+}
+
 /// What is being written into the ConfigMaps of a Cluster, and what was when that broke off.
 pub fn writing(cluster: &Cluster) -> Vec<Settings> {
     let text = cluster.annotations().get(ANNOTATION_SETTINGS_WRITING);

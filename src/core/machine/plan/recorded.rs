@@ -4,8 +4,22 @@
 use super::super::cluster::ObservedCluster;
 use super::super::observed::Observed;
 use super::super::units;
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::node::{JobKind, Observation, Owner, Unit, UnitState};
+
+/// What was set back in kubeadm's record, as it is told on the Cluster.
+pub fn set_back(differences: &[String]) -> Finding {
+    let message = format!(
+        "somebody edited ConfigMap kube-system/kubeadm-config of the cluster, and what the Cluster's spec owns there was set back before it was used: {}. To change it, edit the Cluster; networks, domain and endpoint are fixed for its life",
+        differences.join("; ")
+    );
+    Finding::no(
+        ConditionType::SettingsApplied,
+        Reason::SettingsSetBack,
+        message,
+    )
+}
 
 /// Whether the host is prepared as this unit does it, and has a kubeadm of the minor version that is needed.
 pub(super) fn is_prepared(
