@@ -40,6 +40,10 @@ pub const ALL_VIEWS: usize = 64 << 20;
 
 /// An answer of more than this needs a turn. All clients together have [`TURNS`], in the order in which they asked, and
 /// each has one at most, so a server that uses its turn badly delays the others by [`TURN`] and no more.
+///
+/// A turn ends with the last byte of its answer, before kube decodes that. It does so in the same poll, and who takes a page of
+/// Nodes makes views of all of it before it waits for anything again: so no more answers are decoded at once than the runtime
+/// has threads, one for each processor. kube copies the body into a text of its own, so the turn cannot go along with it.
 pub(super) const SMALL: usize = 512 << 10;
 /// Large answers that are read at once.
 const TURNS: usize = 4;
@@ -109,7 +113,7 @@ pub(super) struct Share {
     pages: Mutex<HashMap<String, usize>>,
 }
 
-/// The right to read a large answer.
+/// The right to read a large answer, up to its last byte: see [`SMALL`].
 pub(super) struct Turn {
     _own: OwnedSemaphorePermit,
     _large: OwnedSemaphorePermit,
