@@ -8,6 +8,7 @@ mod failures;
 mod images;
 mod quorum;
 mod retain;
+mod stage;
 mod stop;
 
 use std::collections::{BTreeMap, HashSet};

@@ -1,21 +1,14 @@
 //! What etcd says just before a new kubelet restarts its member.
 
+use super::stage::Stage;
 use super::*;
 
 /// Asks on a host of a cluster of as many members, of which these others answer; its own is the first.
 fn asks(members: usize, own: bool, healthy: &[usize]) -> (bool, String) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().to_str().unwrap();
-    for name in ["bin", "etc/kubernetes/manifests"] {
-        std::fs::create_dir_all(folder.path().join(name)).unwrap();
-    }
+    let stage = Stage::new();
+    let root = stage.root();
     let manifest = "    - --advertise-client-urls=https://10.0.0.1:2379\n";
-    std::fs::write(
-        folder.path().join("etc/kubernetes/manifests/etcd.yaml"),
-        manifest,
-    )
-    .unwrap();
+    stage.write("etc/kubernetes/manifests/etcd.yaml", manifest);
     let list: Vec<String> = (1..=members)
         .map(|n| format!(r#"{{"ID":"{n}","clientURLs":["https://10.0.0.{n}:2379"]}}"#))
         .collect();
@@ -24,16 +17,16 @@ fn asks(members: usize, own: bool, healthy: &[usize]) -> (bool, String) {
         .map(|n| format!("https://10.0.0.{n}:2379/health) echo '{{\"health\":\"true\"}}' ;;\n"))
         .collect();
     let answers = answers.concat();
-    let curl = format!(
-        "#!/bin/bash\nfor each in \"$@\"; do case $each in
+    stage.program(
+        "curl",
+        &format!(
+            "for each in \"$@\"; do case $each in
 https://127.0.0.1:2379/v3/cluster/member/list) {own} || exit 7; echo '{{\"members\":[{}]}}' ;;
 {answers}https://*) exit 7 ;;
-esac; done\n",
-        list.join(",")
+esac; done",
+            list.join(",")
+        ),
     );
-    let path = folder.path().join("bin/curl");
-    std::fs::write(&path, curl).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     let settings = settings(SoftwareSource::Packages, false);
     let unit = on_host(Role::ControlPlane, &settings, false, |input| {
         kubelet(input, "")
@@ -50,12 +43,7 @@ esac; done\n",
     assert!(place("others_keep_quorum") < place("systemctl restart kubelet"));
     let script = format!("{functions}\nothers_keep_quorum")
         .replace("/etc/kubernetes/", &format!("{root}/etc/kubernetes/"));
-    let path = std::env::var("PATH").unwrap();
-    let output = Command::new("bash")
-        .args(["-c", &script])
-        .env("PATH", format!("{root}/bin:{path}"))
-        .output()
-        .unwrap();
+    let output = stage.run(&script);
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     (output.status.success(), errors)
 }

@@ -1,29 +1,28 @@
 //! A host that is kept: its pods end, and its data stays.
 
+use super::stage::Stage;
 use super::*;
 
 /// Runs the script that keeps a host, whose `ctr` knows these tasks, and returns what was called.
 fn retained(tasks: &str, ends: bool) -> (Option<i32>, String) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().to_str().unwrap();
-    std::fs::create_dir_all(folder.path().join("bin")).unwrap();
-    std::fs::write(folder.path().join("tasks"), tasks).unwrap();
-    std::fs::create_dir_all(folder.path().join("proc/7")).unwrap();
+    let stage = Stage::new();
+    let root = stage.root();
+    stage.write("tasks", tasks);
     let shim = "/usr/bin/containerd-shim-runc-v2\0-namespace\0k8s.io\0-id\0a\0";
-    std::fs::write(folder.path().join("proc/7/cmdline"), shim).unwrap();
-    let ctr = format!(
-        "echo \"ctr $*\" >>{root}/calls
+    stage.write("proc/7/cmdline", shim);
+    stage.program(
+        "ctr",
+        &format!(
+            "echo \"ctr $*\" >>{root}/calls
 [[ $* == '--namespace k8s.io tasks ls --quiet' ]] && cat {root}/tasks
 [[ $* != *'tasks delete'* ]] || {ends} || exit 1
 [[ $* != *'tasks delete'* ]] || rm -f {root}/proc/7/cmdline"
+        ),
     );
-    let systemctl = format!("echo \"systemctl $*\" >>{root}/calls");
-    for (name, text) in [("ctr", ctr), ("systemctl", systemctl)] {
-        let path = folder.path().join("bin").join(name);
-        std::fs::write(&path, format!("#!/bin/bash\n{text}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    }
+    stage.program(
+        "systemctl",
+        &format!("echo \"systemctl $*\" >>{root}/calls"),
+    );
     let marker = Marker {
         management: "m".into(),
         uid: "u".into(),
@@ -36,14 +35,8 @@ fn retained(tasks: &str, ends: bool) -> (Option<i32>, String) {
         .replace("for try in {1..40}", "for try in 1")
         .replace("owner_is_ours ||", "true ||")
         .replace("-S $SOCKET", "-n $SOCKET");
-    let path = std::env::var("PATH").unwrap();
-    let output = Command::new("bash")
-        .args(["-c", &script])
-        .env("PATH", format!("{root}/bin:{path}"))
-        .output()
-        .unwrap();
-    let calls = std::fs::read_to_string(folder.path().join("calls")).unwrap_or_default();
-    (output.status.code(), calls)
+    let output = stage.run(&script);
+    (output.status.code(), stage.read("calls"))
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What is stopped on the host of a Machine whose Cluster is deleted.
 
+use super::stage::Stage;
 use super::*;
 
 /// The marker on the host.
@@ -7,27 +8,19 @@ const OWNER: &str = r#"{"management":"m","namespace":"n","cluster":"c","machine"
 
 /// Runs the script for this Machine, on a host where each job of it is `is_active`; returns how it ended, and what was stopped.
 fn stopped(marker: &Marker, is_active: &str) -> (bool, String) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().to_str().unwrap();
-    std::fs::create_dir_all(folder.path().join("bin")).unwrap();
-    std::fs::write(folder.path().join("owner.json"), OWNER).unwrap();
-    let path = folder.path().join("bin/systemctl");
-    let systemctl = format!(
-        "#!/bin/bash\n[[ $1 != is-active ]] || echo {is_active}\n[[ $1 != stop ]] || echo \"$2\" >>{root}/stopped\n"
+    let stage = Stage::new();
+    let root = stage.root();
+    stage.write("owner.json", OWNER);
+    stage.program(
+        "systemctl",
+        &format!(
+            "[[ $1 != is-active ]] || echo {is_active}\n[[ $1 != stop ]] || echo \"$2\" >>{root}/stopped"
+        ),
     );
-    std::fs::write(&path, systemctl).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     let script = stop(marker).unwrap();
     let script = script.as_str().replace("/var/lib/tatara", root);
-    let path = std::env::var("PATH").unwrap();
-    let output = Command::new("bash")
-        .args(["-c", &script])
-        .env("PATH", format!("{root}/bin:{path}"))
-        .output()
-        .unwrap();
-    let stopped = std::fs::read_to_string(folder.path().join("stopped")).unwrap_or_default();
-    (output.status.success(), stopped)
+    let output = stage.run(&script);
+    (output.status.success(), stage.read("stopped"))
 }
 
 fn marker() -> Marker {
