@@ -1,7 +1,9 @@
 mod certificates;
+mod deleted;
 mod etcd;
 mod kstatus;
 mod settings;
+mod updated;
 
 use std::sync::Arc;
 
@@ -11,7 +13,6 @@ use super::super::observed::{Health, MachineFact, Moves};
 use super::*;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::Severity;
-use crate::api::names::FINALIZER_PROFILE;
 use crate::api::{Cluster, ClusterProviderSpec};
 use crate::core::control_plane::health::Judgement;
 use crate::core::control_plane::turn::Doubt;
@@ -291,60 +292,6 @@ fn nothing_is_done_while_it_is_paused_not_even_its_deletion() {
 }
 
 #[test]
-fn the_profile_goes_first_then_the_machines_then_the_rest() {
-    let deleting = |finalizers: &[&str]| {
-        let deleted = "2026-01-01T00:00:00Z";
-        observed(&json!({ "deletionTimestamp": deleted, "finalizers": finalizers }))
-    };
-    let condition = "Deleting";
-    let mut profile = deleting(&[FINALIZER_CLUSTER, FINALIZER_PROFILE]);
-    profile.machines = vec![machine(false, false)];
-    expect(
-        "profile",
-        &profile,
-        &[],
-        (condition, "WithdrawingProfile", &["is removed first"]),
-    );
-    let mut machines = deleting(&[FINALIZER_CLUSTER]);
-    machines.machines = vec![machine(true, false), machine(false, true)];
-    let says = (
-        condition,
-        "WaitingForMachines",
-        &[
-            "1 worker and 1 control-plane Machine are left: w-0 (Draining), cp-0 (Draining); ",
-            "tatara describe cluster a -n default",
-        ][..],
-    );
-    expect("machines", &machines, &[Action::DeleteChildren], says);
-    machines.machines[0].deleting = true;
-    expect("on their way", &machines, &[], says);
-    machines.machines.clear();
-    machines.sets_left = 1;
-    assert_eq!(
-        plan(&machines).actions,
-        [Action::DeleteChildren],
-        "a set would make new ones"
-    );
-    machines.sets_left = 0;
-    machines.unlabelled = vec!["w-1".into(), "w-2".into()];
-    let parts = [
-        "does not name it: w-1, w-2",
-        "kubectl -n default delete machine w-1",
-        "label --overwrite --as=system:serviceaccount:tatara-system:tatara-manager machine w-1 cluster.k8s.io/cluster-name=a",
-    ];
-    let says = (condition, "WaitingForMachines", &parts[..]);
-    expect("a label was edited away", &machines, &[], says);
-    assert_ne!(plan(&machines).next, Next::OnChange, "nothing wakes it");
-    machines.unlabelled.clear();
-    expect(
-        "nothing left",
-        &machines,
-        &[Action::Finish],
-        (condition, "Finishing", &[]),
-    );
-}
-
-#[test]
 fn addons_are_applied_when_they_are_due_and_only_then() {
     let mut pending = running();
     pending.addons = Addons::Pending("no kind Widget".into());
@@ -356,64 +303,6 @@ fn addons_are_applied_when_they_are_due_and_only_then() {
     expect("due", &pending, &[Action::ApplyAddons], says);
     pending.connected = false;
     expect("not connected", &pending, &[Action::Connect], says);
-}
-
-#[test]
-fn what_does_not_answer_while_a_control_plane_is_updated_says_so_first() {
-    let silent = || {
-        let mut observed = running();
-        observed.etcd = Some(Err("etcd was not reached".into()));
-        observed
-    };
-    let says = |observed: &Observed| {
-        let plan = plan(observed);
-        let etcd = plan.findings.iter();
-        let mut etcd = etcd.filter(|finding| finding.condition == ConditionType::EtcdHealthy);
-        etcd.next().expect("a finding").message.clone()
-    };
-    assert!(says(&silent()).starts_with("the manager reads no list"));
-    let mut updated = silent();
-    updated.turn = Some(Turn {
-        action: TurnAction::Upgrade,
-        ..turn()
-    });
-    let said = says(&updated);
-    assert!(said.starts_with("control-plane Machine "), "{said}");
-    assert!(said.contains("is updated, which starts etcd"), "{said}");
-    assert!(said.contains("etcd was not reached"), "{said}");
-}
-
-#[test]
-fn an_alarm_in_mid_update_is_said_first_because_no_restart_explains_it() {
-    for (alarm, begins) in [
-        ("NOSPACE", "etcd member node-1 has no room for more data"),
-        ("CORRUPT", "etcd member node-1 reports damaged data"),
-    ] {
-        let mut updated = running();
-        updated.turn = Some(Turn {
-            action: TurnAction::Upgrade,
-            ..turn()
-        });
-        let id = MemberId(1);
-        let member = Member {
-            id,
-            name: "node-1".into(),
-            peer_urls: vec!["https://192.0.2.11:2380".into()],
-            is_learner: false,
-        };
-        let members = Members {
-            list: vec![member],
-            health: [(id, MemberHealth::Healthy)].into(),
-            alarms: vec![(id, alarm.into())],
-            ..Members::default()
-        };
-        updated.etcd = Some(Ok(Arc::new(members)));
-        let plan = plan(&updated);
-        let mut findings = plan.findings.iter();
-        let etcd = findings.find(|finding| finding.condition == ConditionType::EtcdHealthy);
-        let said = &etcd.expect("a finding").message;
-        assert!(said.starts_with(begins), "{said}");
-    }
 }
 
 #[test]

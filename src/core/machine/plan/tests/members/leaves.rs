@@ -1,0 +1,135 @@
+//! A control plane that leaves: when it may, and the turn that it has meanwhile.
+
+use super::*;
+
+#[test]
+fn one_that_may_not_leave_yet_keeps_no_turn_from_those_in_its_way() {
+    let three = &[OWN, FIRST, SECOND];
+    let proof = MemberProof::of(ME, (&[OWN], &[]), &etcd_at(three)).expect("a proof");
+    let ends = [Action::ReturnTurn(TurnIsOver::Member(proof))];
+    for action in [TurnAction::Join, TurnAction::Upgrade, TurnAction::Remove] {
+        let of = |etcd: Lookup<Arc<Members>>, holder: &str| {
+            let observed = beside(deleted(running(control_plane()), at(0)), |c| {
+                c.turn = Some(turn(holder, action));
+                c.etcd = etcd;
+            });
+            plan(&ours(observed, Vec::new()), at(1))
+        };
+        let waits = of(unhealthy(three, FIRST), ME);
+        assert_eq!(waits.actions, ends, "{action:?}");
+        assert_eq!(finding(&waits, "Deleting").reason, Reason::QuorumAtRisk);
+        let other = of(unhealthy(three, FIRST), OTHER);
+        assert_eq!(other.actions, [], "{action:?}");
+        let down = of(Lookup::Unknown("nobody answers".into()), ME);
+        assert_eq!(down.actions, [], "{action:?}");
+    }
+    let last = beside(deleted(running(control_plane()), at(0)), |c| {
+        c.turn = Some(turn(ME, TurnAction::Remove));
+        c.etcd = Lookup::Known(etcd_at(&[OWN]));
+    });
+    let stays = plan(&ours(last, Vec::new()), at(1));
+    let returns = |action: &Action| matches!(action, Action::ReturnTurn(_));
+    assert_eq!(finding(&stays, "Deleting").reason, Reason::LastControlPlane);
+    assert!(stays.actions.iter().any(returns), "{:?}", stays.actions);
+}
+
+#[test]
+fn a_control_plane_leaves_after_its_drain_and_through_etcd() {
+    let three = &[OWN, FIRST, SECOND];
+    let member = etcd_at(three).list[0].clone();
+    let (node, uid) = (|| "host-a".to_owned(), || "node".to_owned());
+    let leave = [
+        Action::Drain {
+            node: node(),
+            uid: uid(),
+        },
+        Action::AwaitVolumes { node: node() },
+        Action::TakeTurn(TurnAction::Remove),
+        Action::RemoveMember(member.clone()),
+    ];
+    let gone = etcd_at(&[FIRST, SECOND]);
+    let proof = MemberProof::of(ME, (&[OWN], &[]), &gone).expect("a proof");
+    let left = [
+        leave[0].clone(),
+        leave[1].clone(),
+        Action::ReturnTurn(TurnIsOver::Member(proof)),
+        Action::Release(Release::Now),
+    ];
+    let release = [leave[0].clone(), leave[1].clone(), left[3].clone()];
+    let cases: [Case; 8] = [
+        (
+            "one of three",
+            |c| c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND])),
+            &leave,
+            "Draining",
+            &[],
+        ),
+        (
+            "its member is removed, and it has the turn",
+            |c| {
+                c.etcd = Lookup::Known(etcd_at(&[FIRST, SECOND]));
+                c.turn = Some(turn(ME, TurnAction::Remove));
+            },
+            &left,
+            "Draining",
+            &[],
+        ),
+        (
+            "its member is removed",
+            |c| c.etcd = Lookup::Known(etcd_at(&[FIRST, SECOND])),
+            &release,
+            "Draining",
+            &[],
+        ),
+        (
+            "another leaves",
+            |c| {
+                c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND]));
+                c.turn = Some(turn(OTHER, TurnAction::Remove));
+            },
+            &[],
+            "WaitingForTurn",
+            &["Machine cp-1 leaves"],
+        ),
+        (
+            "another is down",
+            |c| c.etcd = unhealthy(&[OWN, FIRST, SECOND], FIRST),
+            &[],
+            "QuorumAtRisk",
+            &["node-1 stays", "node-2"],
+        ),
+        (
+            "the last member",
+            |c| c.etcd = Lookup::Known(etcd_at(&[OWN])),
+            &[],
+            "LastControlPlane",
+            &["only copy"],
+        ),
+        (
+            "no list",
+            |c| c.etcd = Lookup::Unknown("nobody answers".into()),
+            &[],
+            "EtcdUnreachable",
+            &["stays until", "nobody answers"],
+        ),
+        (
+            "it is down itself, and the others are not",
+            |c| c.etcd = unhealthy(&[OWN, FIRST, SECOND], OWN),
+            &leave,
+            "Draining",
+            &[],
+        ),
+    ];
+    for (case, change, actions, reason, parts) in cases {
+        let observed = beside(deleted(running(control_plane()), at(0)), change);
+        let says = ("Deleting", reason, parts);
+        expect(case, &plan(&observed, at(1)), actions, says);
+    }
+    // with its Cluster nothing of that is asked
+    let all = beside(deleted(running(control_plane()), at(0)), |c| {
+        (c.deleting, c.workers_left) = (true, 0);
+        c.etcd = Lookup::Unknown("nobody answers".into());
+    });
+    let says = ("Deleting", "Releasing", &[][..]);
+    expect("all go", &plan(&all, at(1)), &[left[3].clone()], says);
+}
