@@ -176,6 +176,7 @@ fn what_a_manager_would_refuse_is_refused_before_anything_is_written() {
             "template": { "spec": { "versions": versions, "providerSpec": { "value": spec } } } } });
         serde_json::from_value(value).expect("a MachineDeployment")
     };
+    let network = json!({ "services": { "cidrBlocks": [] }, "pods": { "cidrBlocks": [] }, "serviceDomain": "a.local" });
     let cluster: Cluster = serde_json::from_value(
         json!({ "metadata": { "name": "a" }, "spec": { "clusterNetwork": network },
         "status": { "version": "v1.36.3" } }),

@@ -202,3 +202,32 @@ fn no_control_plane_begins_before_the_hosts_of_the_others_were_asked() {
     let told = ("UpToDate", "WaitingForTurn", parts);
     expect("just started", &plan(&beside, at(0)), &[], told);
 }
+
+#[test]
+fn a_host_that_does_not_answer_a_new_manager_holds_others_up_while_its_member_serves() {
+    let three = [OWN, "192.0.2.21", "192.0.2.22"];
+    let beside = |serves: bool| {
+        let mut members = etcd_at(&three);
+        if !serves {
+            let members = Arc::make_mut(&mut members);
+            let id = members.at(three[1]).expect("a member").id;
+            let dead = MemberHealth::Unhealthy("no route to host".into());
+            members.health.insert(id, dead);
+        }
+        with_cluster(old_control_plane(&three, &[]), |cluster| {
+            cluster.etcd = Lookup::Known(members);
+            cluster.other_control_planes = vec![crate::core::machine::ControlPlaneMachine {
+                name: "cp-1".into(),
+                address: Some(three[1].into()),
+                look: LastLook::Silent,
+                ..Default::default()
+            }];
+        })
+    };
+    let parts = &["etcd member of control-plane Machine cp-1 serves"][..];
+    let told = ("UpToDate", "WaitingForTurn", parts);
+    expect("it may run kubeadm", &plan(&beside(true), at(0)), &[], told);
+    // judged as if it were down, as it is
+    let guarded = says("UpToDate", "QuorumAtRisk");
+    expect("it is dead", &plan(&beside(false), at(0)), &[], guarded);
+}
