@@ -12,6 +12,7 @@ use secrecy::SecretString;
 
 use super::GatewayError;
 use crate::api::names::SECRET_TYPE_GATEWAY;
+use crate::core::words::word;
 
 /// Credentials of a gateway.
 pub struct Credentials {
@@ -38,7 +39,8 @@ impl Credentials {
                 reason: Reason::CredentialMissing,
                 message: format!(
                     "credentialsRef names Secret {name}, and {namespace} has none of that name with type {SECRET_TYPE_GATEWAY}; correct the name, or create it, after deleting one of another type: \
-                     kubectl -n {namespace} create secret generic {name} --type={SECRET_TYPE_GATEWAY} --from-file=ca.crt=CAFILE --from-file=token=TOKENFILE"
+                     kubectl -n {namespace} create secret generic {} --type={SECRET_TYPE_GATEWAY} --from-file=ca.crt=CAFILE --from-file=token=TOKENFILE",
+                    word(name)
                 ),
             });
         };

@@ -23,6 +23,7 @@ use crate::core::cluster::{Fleet, MachineFact};
 use crate::core::control_plane::orphan::{self, Facts};
 use crate::core::control_plane::peers::{self, Connections, Watch};
 use crate::core::control_plane::{Member, MemberId, Members, quorum};
+use crate::core::words::word;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::store::{IndexKeys, Item};
 use crate::workload::Connectivity;
@@ -157,7 +158,7 @@ fn busy(namespace: &str, members: &Members, turn: &Turn, fleet: &Fleet) -> Optio
     let waits = holder.is_some_and(|machine| waits_for_control_plane(machine));
     (!orphan::is_idle(members, turn.action, waits)).then(|| {
         let (name, namespace) = (&turn.name, namespace);
-        format!("Machine {name} joins the control plane. If it does not proceed: tatara describe machine {name} -n {namespace}")
+        format!("Machine {name} joins the control plane. If it does not proceed: tatara describe machine {} -n {namespace}", word(name))
     })
 }
 

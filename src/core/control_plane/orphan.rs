@@ -146,7 +146,11 @@ pub fn message(
 ) -> String {
     let (label, urls, id) = (member.label(), member.peer_urls.join(", "), member.id);
     let node = if member.is_started() {
-        let delete = words::in_workload(namespace, cluster, &format!("delete node {label}"));
+        let delete = words::in_workload(
+            namespace,
+            cluster,
+            &format!("delete node {}", words::word(&label)),
+        );
         format!("; then {delete}")
     } else {
         String::new()

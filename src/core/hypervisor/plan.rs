@@ -10,6 +10,7 @@ use crate::api::hypervisor::HypervisorResources;
 use crate::api::names::{ANNOTATION_GIVEN_UP, ANNOTATION_PAUSED};
 use crate::core::hypervisor::{Connectivity, View};
 use crate::core::wire::Capacity;
+use crate::core::words::word;
 use crate::core::{self, Next, backoff, finalizers};
 
 /// Where a Hypervisor is in its life: a summary for people; conditions are authoritative.
@@ -359,12 +360,13 @@ fn delete_command(hypervisor: &Hypervisor, id: &str) -> String {
     let secret = format!(
         "kubectl -n {} get secret {} -o",
         hypervisor.namespace().unwrap_or_default(),
-        spec.credentials_ref.name
+        word(&spec.credentials_ref.name)
     );
     format!(
         "{secret} jsonpath='{{.data.ca\\.crt}}' | base64 -d >ca.crt; \
-         curl -X DELETE --cacert ca.crt -H \"Authorization: Bearer $({secret} jsonpath='{{.data.token}}' | base64 -d)\" {}/v1/machines/{id}",
-        spec.url.trim_end_matches('/')
+         curl -X DELETE --cacert ca.crt -H \"Authorization: Bearer $({secret} jsonpath='{{.data.token}}' | base64 -d)\" {}/v1/machines/{}",
+        spec.url.trim_end_matches('/'),
+        word(id)
     )
 }
 

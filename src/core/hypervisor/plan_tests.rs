@@ -175,6 +175,18 @@ fn messages_name_a_few_whatever_there_is() {
 }
 
 #[test]
+fn what_a_gateway_calls_a_virtual_machine_stands_in_no_command_unless_it_is_an_id() {
+    for (id, shown) in [("c", "c"), ("c; reboot", "NAME"), ("$(reboot)", "NAME")] {
+        let orphan = Observed {
+            orphans: vec![(id.into(), "w".into())],
+            ..observed(&json!({}))
+        };
+        let (_, said) = known(&orphan);
+        assert!(said.ends_with(&format!("/v1/machines/{shown}")), "{said}");
+    }
+}
+
+#[test]
 fn programs_that_know_no_hypervisor_tell_its_states_apart() {
     let found = |observed: &Observed| plan(observed, at(0)).findings;
     let is = |connectivity| Observed {

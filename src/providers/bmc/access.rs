@@ -2,6 +2,7 @@
 
 use crate::api::conditions::Reason;
 use crate::core::host::ContactError;
+use crate::core::words::word;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 
@@ -59,8 +60,9 @@ pub fn login(namespace: &str, name: &str, secret: Option<&Secret>) -> Result<Log
             Reason::BMCCredentialMissing,
             format!(
                 "spec.bmc.credentialsRef names Secret {name}, and {namespace} has none of that name with type \
-                 kubernetes.io/basic-auth; correct the name, or create it, after deleting one of another type: kubectl -n {namespace} create secret generic {name} \
-                 --type=kubernetes.io/basic-auth --from-file=username=FILE --from-file=password=FILE"
+                 kubernetes.io/basic-auth; correct the name, or create it, after deleting one of another type: kubectl -n {namespace} create secret generic {} \
+                 --type=kubernetes.io/basic-auth --from-file=username=FILE --from-file=password=FILE",
+                word(name)
             ),
         ));
     };

@@ -3,6 +3,7 @@
 
 use crate::api::conditions::Reason;
 use crate::core::host::ContactError;
+use crate::core::words::word;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -47,8 +48,9 @@ impl Credentials {
                 reason: Reason::CredentialMissing,
                 message: format!(
                     "credentialsRef names Secret {name}, and {namespace} has none of that name with type \
-                     kubernetes.io/ssh-auth; correct the name, or create it, after deleting one of another type: kubectl -n {namespace} create secret generic {name} \
-                     --type=kubernetes.io/ssh-auth --from-file=ssh-privatekey=KEYFILE"
+                     kubernetes.io/ssh-auth; correct the name, or create it, after deleting one of another type: kubectl -n {namespace} create secret generic {} \
+                     --type=kubernetes.io/ssh-auth --from-file=ssh-privatekey=KEYFILE",
+                    word(name)
                 ),
                 transient: false,
             });

@@ -41,7 +41,11 @@ pub fn removed(cluster: &Cluster, member: &Member, since: Timestamp) -> Finding 
     let node = if member.is_started() {
         format!(
             ". If a Node of it is left: {}",
-            words::in_workload(&namespace, &name, &format!("delete node {}", member.name))
+            words::in_workload(
+                &namespace,
+                &name,
+                &format!("delete node {}", words::word(&member.name))
+            )
         )
     } else {
         String::new()

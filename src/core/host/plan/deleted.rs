@@ -4,6 +4,7 @@ use kube::ResourceExt;
 
 use super::super::observed::Observed;
 use super::{consumer, is_deleted};
+use crate::core::words::word;
 
 /// What is added to the error; empty for a Host that can be removed, or is not being deleted.
 pub fn stays(observed: &Observed) -> String {
@@ -28,8 +29,9 @@ pub fn stays(observed: &Observed) -> String {
             consumer.name
         ),
         Some(consumer) if observed.consumer.exists() => format!(
-            ". The Host is being deleted, but stays until Machine {0} has released it; nothing happens to that Machine meanwhile. To delete that Machine as well: kubectl -n {namespace} delete machine {0} --wait=false",
-            consumer.name
+            ". The Host is being deleted, but stays until Machine {0} has released it; nothing happens to that Machine meanwhile. To delete that Machine as well: kubectl -n {namespace} delete machine {1} --wait=false",
+            consumer.name,
+            word(&consumer.name)
         ),
         _ => String::new(),
     }

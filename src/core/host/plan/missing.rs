@@ -6,6 +6,7 @@ use super::super::observed::Observed;
 use super::{Plan, claimed, consumer};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::node::Observation;
+use crate::core::words::word;
 
 /// The marker is written before kubeadm is started. Without it, traces of Kubernetes on the server may be those of the
 /// Machine: a `kubeadm reset` would destroy a node whose `/var` is not mounted.
@@ -20,8 +21,9 @@ pub fn marker(observed: &Observed, seen: &Observation) -> Option<Plan> {
             "It has the control plane of Cluster {cluster}: if it was erased, see docs/operating.md#dead-control-plane"
         ),
         None => format!(
-            "Only if it was erased: kubectl -n {} delete machine {machine}",
-            observed.host.namespace().unwrap_or_default()
+            "Only if it was erased: kubectl -n {} delete machine {}",
+            observed.host.namespace().unwrap_or_default(),
+            word(machine)
         ),
     };
     let message = format!(

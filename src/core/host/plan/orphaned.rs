@@ -9,6 +9,7 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::host::ConsumerRef;
 use crate::core::Next;
 use crate::core::node::{Marker, Owner};
+use crate::core::words::word;
 
 /// Ours by its marker, and not its Machine's by its claim: a live node, for all we know, as after the
 /// restore of an old backup. It is never reset without a command of the user. The claim of another Machine
@@ -83,7 +84,10 @@ fn other_claim(observed: &Observed, other: &ConsumerRef) -> String {
     );
     let machine = &other.name;
     let then = if observed.consumer.exists() && !observed.consumer.is_begun() {
-        format!("To free the Host of that claim: kubectl -n {namespace} delete machine {machine}")
+        format!(
+            "To free the Host of that claim: kubectl -n {namespace} delete machine {}",
+            word(machine)
+        )
     } else {
         format!(
             "Register the Host again without that claim: kubectl -n {namespace} get host {host} -o json | \
@@ -99,7 +103,9 @@ fn other_claim(observed: &Observed, other: &ConsumerRef) -> String {
 fn claim_command(observed: &Observed, marker: &Marker, releasing: bool) -> String {
     let claim = format!(
         "{{\"spec\":{{\"consumerRef\":{{\"name\":\"{}\",\"uid\":\"{}\",\"cluster\":\"{}\",\"releasing\":{releasing}}}}}}}",
-        marker.machine, marker.uid, marker.cluster
+        word(&marker.machine),
+        word(&marker.uid),
+        word(&marker.cluster)
     );
     format!(
         "kubectl -n {} patch host {} --type=merge -p '{claim}'",

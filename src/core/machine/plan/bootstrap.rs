@@ -280,7 +280,7 @@ pub(super) fn displace(observed: &Observed, seen: &Observation, namesake: &Names
         _ => String::new(),
     };
     let marker = &observed.marker;
-    let delete = format!("delete node {name}");
+    let delete = format!("delete node {}", words::word(name));
     let delete = words::in_workload(&marker.namespace, &marker.cluster, &delete);
     let rest = if observed.machine.is_owned() {
         "register this server as a Host of another name, which its Node gets"

@@ -8,6 +8,7 @@ use crate::api::names::{
 };
 use crate::core::control_plane::turn::{Doubt, Side};
 use crate::core::node::Marker;
+use crate::core::words::word;
 
 /// A Cluster, for the commands in a message.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +73,8 @@ impl Doubt {
             Self::RecordOnSecretOnly(by) => format!(
                 "Secret {name}-ca says that Machine {by} created a control plane, but Cluster {name} has no record of it, for example after a restore of only one of the two; kubeadm init is not started. \
                  If that control plane does not run: delete the Cluster and apply it again, so that it gets a CA of its own; delete CA Secrets that you supplied as well, and create them again. \
-                 If it runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}={by}"
+                 If it runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}={}",
+                word(by)
             ),
             Self::TwoRecords(on_secret, on_cluster) => format!(
                 "Secret {name}-ca records that Machine {on_secret} created the control plane, but Cluster {name} records Machine {on_cluster}; kubeadm init is not started. {} \
@@ -137,6 +139,7 @@ fn which_made_it(cluster: ClusterName) -> String {
 fn correct(cluster: ClusterName, kind: &str, uid: &str) -> String {
     let ClusterName { namespace, name } = cluster;
     let suffix = if kind == "secret" { "-ca" } else { "" };
+    let uid = word(uid);
     format!(
         "kubectl -n {namespace} annotate --overwrite --as={MANAGER_ACCOUNT} {kind} {name}{suffix} {ANNOTATION_INITIALIZED}={uid}"
     )
@@ -153,6 +156,7 @@ fn both_or_neither(cluster: ClusterName) -> String {
 /// kubeadm init: its Host is looked for first.
 fn host_is_gone(cluster: ClusterName, machine: &str, uid: &str) -> String {
     let namespace = cluster.namespace;
+    let (machine, uid) = (word(machine), word(uid));
     format!(
         "Only if its host is destroyed, erased or disconnected for good: kubectl -n {namespace} annotate machine {machine} {ANNOTATION_HOST_IS_GONE}={uid}. \
          If that Machine does not exist any more: {}",
@@ -163,6 +167,7 @@ fn host_is_gone(cluster: ClusterName, machine: &str, uid: &str) -> String {
 /// The way to the host of a Machine that does not exist.
 pub fn of_nobody(cluster: ClusterName, uid: &str) -> String {
     let ClusterName { namespace, name } = cluster;
+    let uid = word(uid);
     format!(
         "find its host: kubectl -n {namespace} get hosts -o custom-columns=HOST:.metadata.name,UID:.spec.consumerRef.uid,SAYS:.status.message | grep {uid}; \
          the status message of that Host says how it is reset; the reset returns the turn. A Host that is missing or does not answer proves nothing. A virtual machine has no Host: condition MachinesKnown of its Hypervisor names it. \

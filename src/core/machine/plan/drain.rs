@@ -225,7 +225,7 @@ pub(super) fn undo(observed: &Observed, plan: &mut Plan) {
                 words::in_workload(
                     &observed.marker.namespace,
                     &observed.marker.cluster,
-                    &format!("uncordon {}", node.name)
+                    &format!("uncordon {}", words::word(&node.name))
                 )
             ),
             _ => "this Machine stays, and its Node takes pods again".to_owned(),
@@ -352,7 +352,7 @@ pub(super) fn waiting_for_api(observed: &Observed, what: &str) -> Plan {
     let node = status.and_then(|status| status.node_ref.as_ref());
     let node = node.and_then(|node| node.name.as_deref()).unwrap_or("NODE");
     let marker = &observed.marker;
-    let delete = format!("delete node {node}");
+    let delete = format!("delete node {}", words::word(node));
     let delete = words::in_workload(&marker.namespace, &marker.cluster, &delete);
     let reason = running::unknown(observed, Reason::WaitingForApi);
     let message = format!(

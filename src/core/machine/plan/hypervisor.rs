@@ -12,6 +12,7 @@ use crate::api::names::{
     ANNOTATION_HOST_IS_GONE, ANNOTATION_HYPERVISOR, MANAGER_ACCOUNT, ssh_secret,
 };
 use crate::core::Next;
+use crate::core::words::word;
 
 /// What is known of the Secret, or of other Hypervisors, may be old.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(30);
@@ -44,8 +45,9 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
         |annotation| format!("annotation {ANNOTATION_HYPERVISOR} names Hypervisor {annotation}"),
     );
     let message = format!(
-        "{named}, but {says}; nothing is created or deleted, because only the gateway of Hypervisor {really} can do that. Set the annotation back: kubectl -n {} annotate --overwrite --as={MANAGER_ACCOUNT} machine {name} {ANNOTATION_HYPERVISOR}={really}",
-        observed.marker.namespace
+        "{named}, but {says}; nothing is created or deleted, because only the gateway of Hypervisor {really} can do that. Set the annotation back: kubectl -n {} annotate --overwrite --as={MANAGER_ACCOUNT} machine {name} {ANNOTATION_HYPERVISOR}={}",
+        observed.marker.namespace,
+        word(really)
     );
     Some(Plan {
         next: Next::After(LOOK_AGAIN),

@@ -14,6 +14,7 @@ use crate::core::control_plane::{Change, Member, Members, permits};
 use crate::core::kubeadm::{KubernetesVersion, version};
 use crate::core::node::{JobKind, Marker, Observation, UnitState, UnitStatus};
 use crate::core::proof::TurnIsOver;
+use crate::core::words::word;
 
 /// The next step of a control-plane machine that is prepared, in a cluster that has a control plane.
 pub(super) fn plan(
@@ -297,19 +298,19 @@ pub fn busy(turn: &Turn, cluster_uid: &str, marker: &Marker) -> String {
             marker.cluster
         );
     }
-    let namespace = &marker.namespace;
+    let (namespace, named) = (&marker.namespace, word(&turn.name));
     let name = &turn.name;
     let (does, cancel) = match turn.action {
         TurnAction::Init => ("creates", String::new()),
         TurnAction::Join => (
             "joins",
-            format!("; to cancel its join: kubectl -n {namespace} delete machine {name}"),
+            format!("; to cancel its join: kubectl -n {namespace} delete machine {named}"),
         ),
         TurnAction::Remove => ("leaves", String::new()),
         TurnAction::Upgrade => ("is updated in", String::new()),
     };
     format!(
-        "Machine {name} {does} the control plane, and members change one at a time. If it does not proceed: tatara describe machine {name} -n {namespace}{cancel}"
+        "Machine {name} {does} the control plane, and members change one at a time. If it does not proceed: tatara describe machine {named} -n {namespace}{cancel}"
     )
 }
 

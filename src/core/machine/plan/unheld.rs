@@ -13,6 +13,7 @@ use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HOST_IS_GONE};
 use crate::core::Next;
 use crate::core::node::{Marker, Ownership};
 use crate::core::proof::{Clean, Evidence, Proof};
+use crate::core::words::word;
 
 /// How soon a Host that a Machine chose and does not have is asked again.
 pub(super) const ASK_AGAIN: Duration = Duration::from_secs(30);
@@ -170,8 +171,9 @@ fn is_marked(observed: &Observed, contact: &Contact) -> bool {
 fn give_back(observed: &Observed, host: &str) -> String {
     let marker = &observed.marker;
     format!(
-        "kubectl -n {} patch host {host} --type=merge -p '{{\"spec\":{{\"consumerRef\":{{\"name\":\"{}\",\"uid\":\"{}\",\"cluster\":\"{}\",\"releasing\":{}}}}}}}'",
+        "kubectl -n {} patch host {} --type=merge -p '{{\"spec\":{{\"consumerRef\":{{\"name\":\"{}\",\"uid\":\"{}\",\"cluster\":\"{}\",\"releasing\":{}}}}}}}'",
         marker.namespace,
+        word(host),
         marker.machine,
         marker.uid,
         marker.cluster,
