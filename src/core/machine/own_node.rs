@@ -63,31 +63,42 @@ fn is_expected(observed: &Observed, held: &Infrastructure, node: &NodeView) -> b
     is(node_name(observed, held)) || recorded.is_some_and(is)
 }
 
-/// What is told of the Nodes for which nothing is done; empty without any.
+/// What is told of the Nodes for which nothing is done; empty without any. The Machine may have one of them: of two, the certificate
+/// of its kubelet tells which, and the command never names the Node that is expected.
 pub fn contested(observed: &Observed) -> String {
     let names: Vec<_> = observed.contested.iter().map(|n| n.name.as_str()).collect();
-    let [first, ..] = names.as_slice() else {
+    if names.is_empty() {
         return String::new();
-    };
-    let plural = names.len() > 1;
-    let (nodes, have) = if plural {
+    }
+    let (nodes, have) = if names.len() > 1 {
         ("Nodes", "have")
     } else {
         ("Node", "has")
     };
-    let marker = &observed.marker;
-    let own = match (&observed.node, &observed.placement) {
-        (Lookup::Known(Some(node)), _) => format!("besides its own Node {}", node.name),
-        (_, Placement::Held(held)) => format!(
-            "and which is its own is not recorded; expected is one, named {}",
-            node_name(observed, held)
+    let (place, expected) = match &observed.placement {
+        Placement::Held(held) if observed.virtual_machine.is_some() => (
+            format!("virtual machine {}", held.name),
+            Some(node_name(observed, held)),
         ),
-        _ => "and which is its own is not recorded".to_owned(),
+        Placement::Held(held) => (
+            format!("Host {}", held.name),
+            Some(node_name(observed, held)),
+        ),
+        _ => ("its machine".to_owned(), None),
     };
-    let delete = format!("delete node {first}");
+    let own = match (&observed.node, expected) {
+        (Lookup::Known(Some(node)), _) => format!("besides its own Node {}", node.name),
+        (_, Some(name)) => format!("and none is recorded as its own; expected is {name}"),
+        (_, None) => "and none is recorded as its own".to_owned(),
+    };
+    // of one whose own name is not known, any may be its own
+    let is_other = |name: &&&str| expected.is_some_and(|own| !own.eq_ignore_ascii_case(name));
+    let other = names.iter().find(is_other).map_or("NAME", |name| name);
+    let marker = &observed.marker;
+    let delete = format!("delete node {}", words::word(other));
     let delete = words::in_workload(&marker.namespace, &marker.cluster, &delete);
     format!(
-        "{nodes} {} {have} the provider ID of this Machine, {own}. Nothing is written to, drained or deleted for it. A kubelet sets its provider ID itself: find the host at the Node's addresses, and see who changed --provider-id or the name there. Delete what is not this Machine's: {delete}",
+        "{nodes} {} {have} the provider ID of this Machine, {own}. Nothing is written to, drained or deleted for it. A kubelet sets provider ID and addresses of its Node itself, and only its certificate names its Node: on {place}, openssl x509 -noout -subject -in /var/lib/kubelet/pki/kubelet-client-current.pem. Delete only a Node that is not named there: {delete}",
         names.join(", ")
     )
 }

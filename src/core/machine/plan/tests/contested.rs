@@ -49,7 +49,7 @@ fn where_none_is_recorded_a_node_of_another_name_is_not_taken_and_a_deletion_wai
     let Lookup::Unknown(why) = &other.node else {
         panic!("{:?}", other.node)
     };
-    assert!(why.contains("named host-a"), "{why}");
+    assert!(why.contains("expected is host-a"), "{why}");
 
     let waits = plan(&deleted(other, at(0)), at(0));
     let says = ("Deleting", "ProviderIDContested", &["delete node w1"][..]);
@@ -85,5 +85,40 @@ fn the_release_of_a_dead_machine_ends_its_pods_only_where_something_can_switch_i
         let (observed, view) = dead(ready, why);
         let ends = dead::is_ended_by_release(&observed, &view, has_bmc);
         assert_eq!(ends, expected, "{ready} {why:?} {has_bmc}");
+    }
+}
+
+#[test]
+fn the_command_names_neither_the_expected_node_nor_what_is_no_name() {
+    let named = |names: &[&str], placement| {
+        let mut observed = worker();
+        observed.placement = placement;
+        let nodes = names.iter().map(|name| {
+            Arc::new(NodeView {
+                name: (*name).into(),
+                ..node()
+            })
+        });
+        observed.contested = nodes.collect();
+        observed.node = Lookup::Unknown("two".into());
+        own_node::contested(&observed)
+    };
+    let none = || Placement::None(Ok("host-a".into()));
+    for (names, placement, target) in [
+        (&["host-a", "w1"][..], held(Contact::NotAsked), "w1"),
+        (&["w1", "HOST-A"], held(Contact::NotAsked), "w1"),
+        (&["Host-A"], held(Contact::NotAsked), "NAME"),
+        // nobody knows which of them is its own
+        (&["host-a", "w1"], none(), "NAME"),
+        (&["--all"], held(Contact::NotAsked), "NAME"),
+        (&["w1; reboot"], held(Contact::NotAsked), "NAME"),
+    ] {
+        let told = named(names, placement);
+        let end = format!(") delete node {target}");
+        assert!(told.ends_with(&end), "{names:?}: {told}");
+        assert!(
+            told.contains("its certificate names its Node: on "),
+            "{told}"
+        );
     }
 }
