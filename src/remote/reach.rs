@@ -20,8 +20,8 @@ pub struct Reach {
 pub enum OutOfReach {
     /// It is of a class that leads to the manager's own machine or link.
     #[error(
-        "{named} is refused: {address} is {class}, as the manager sees it; name an address of the server that others reach, \
-         or start the manager with --allow-local-endpoints"
+        "{named} is refused: it {}, as the manager sees it; name an address at which others reach that server",
+        meaning(.named, *.address, .class)
     )]
     Local {
         /// The host as it was given.
@@ -33,8 +33,8 @@ pub enum OutOfReach {
     },
     /// It is the API server of the management cluster.
     #[error(
-        "{named} is refused: {address} is the API server of the management cluster itself; name the API server of the \
-         workload cluster, or start the manager with --allow-local-endpoints"
+        "{named} is refused: it {}; name the API server of the workload cluster",
+        meaning(.named, *.address, "the API server of the management cluster itself")
     )]
     Management {
         /// The host as it was given.
@@ -119,6 +119,16 @@ impl Reach {
     }
 }
 
+/// What a name is of which an address is this. An administrator may allow such addresses (docs/operating.md, Endpoints): for all
+/// namespaces, so it is no remedy for a user.
+fn meaning(named: &str, address: IpAddr, class: &str) -> String {
+    if named == address.to_string() {
+        format!("is {class}")
+    } else {
+        format!("means {address}, {class}")
+    }
+}
+
 fn bare(host: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
 }
@@ -133,7 +143,7 @@ fn class(address: IpAddr) -> Option<&'static str> {
         },
     };
     if v4.octets()[0] == 0 {
-        return Some("unspecified");
+        return Some("an unspecified address");
     }
     if v4.is_broadcast() {
         return Some("the broadcast address");
@@ -151,7 +161,7 @@ fn class_of_v6(v6: Ipv6Addr) -> Option<&'static str> {
     /// Where AWS answers like at 169.254.169.254.
     const METADATA: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
     [
-        (v6.is_unspecified(), "unspecified"),
+        (v6.is_unspecified(), "an unspecified address"),
         (v6.is_loopback(), "a loopback address"),
         (v6.is_unicast_link_local(), "a link-local address"),
         (v6.is_multicast(), "a multicast address"),
@@ -193,10 +203,10 @@ mod tests {
             ("fe80::1", Some("a link-local address")),
             ("febf::1", Some("a link-local address")),
             ("fd00:ec2::254", Some("the metadata service of a cloud")),
-            ("0.0.0.0", Some("unspecified")),
-            ("0.1.2.3", Some("unspecified")),
-            ("::", Some("unspecified")),
-            ("::ffff:0.0.0.0", Some("unspecified")),
+            ("0.0.0.0", Some("an unspecified address")),
+            ("0.1.2.3", Some("an unspecified address")),
+            ("::", Some("an unspecified address")),
+            ("::ffff:0.0.0.0", Some("an unspecified address")),
             ("224.0.0.18", Some("a multicast address")),
             ("::ffff:224.0.0.18", Some("a multicast address")),
             ("ff02::1", Some("a multicast address")),
@@ -237,11 +247,25 @@ mod tests {
                 .expect_err(named)
                 .to_string();
             assert!(error.contains("is refused"), "{named}: {error}");
-            assert!(error.contains("--allow-local-endpoints"), "{error}");
+            // that is for all namespaces, and an administrator's to decide
+            assert!(!error.contains("--allow-local-endpoints"), "{error}");
             assert!(
                 Reach::given(true).resolve(named, 6443).await.is_ok(),
                 "{named}"
             );
+        }
+        for (named, said) in [
+            (
+                "127.0.0.1",
+                "127.0.0.1 is refused: it is a loopback address,",
+            ),
+            (
+                "127.1",
+                "127.1 is refused: it means 127.0.0.1, a loopback address,",
+            ),
+        ] {
+            let error = reach.resolve(named, 6443).await.expect_err(named);
+            assert!(error.to_string().starts_with(said), "{error}");
         }
         let found = reach.resolve("192.0.2.1", 6443).await.expect("an address");
         assert_eq!(found, ["192.0.2.1:6443".parse().unwrap()]);
