@@ -5,13 +5,13 @@ use std::time::Duration;
 use http::StatusCode;
 use serde::Deserialize;
 
-use crate::workload::error::reason;
+use crate::workload::error::{deed, reason};
 
 /// A request to etcd that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It did not reach the member, or the connection broke.
-    #[error("etcd was not reached: {}", reason(.0))]
+    #[error("{}", unreached(.0))]
     Unreached(#[source] kube::Error),
     /// No answer in time.
     #[error("etcd did not answer within {} s", .0.as_secs())]
@@ -27,6 +27,14 @@ pub enum Error {
     /// The answer is not etcd's.
     #[error("etcd's answer cannot be read: {0}")]
     Malformed(String),
+}
+
+fn unreached(error: &kube::Error) -> String {
+    let said = reason(error);
+    match deed(&said) {
+        Some(deed) => format!("its etcd {deed}"),
+        None => format!("etcd was not reached: {said}"),
+    }
 }
 
 #[derive(Deserialize)]

@@ -69,10 +69,13 @@ impl fmt::Display for Excess {
             what,
             limit,
         } = self;
-        write!(
-            f,
-            "the server {server} sent more than {limit} {what}, and is not read further; see what answers at this address: \
-an API server or etcd sends less (Limits of answers in docs/troubleshooting.md)"
+        write!(f, "the server {server} sent more than ")?;
+        match what.strip_prefix("bytes ") {
+            Some(what) => write!(f, "{} MiB {what}", limit >> 20)?,
+            None => write!(f, "{limit} {what}")?,
+        }
+        f.write_str(
+            "; it is not read further: docs/troubleshooting.md#limits-of-answers has a remedy for each limit",
         )
     }
 }

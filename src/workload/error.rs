@@ -56,6 +56,13 @@ pub fn reason(error: &kube::Error) -> String {
     shortened(said)
 }
 
+/// What a server did, without the address at the beginning of [`reason`]: of one that is reached through its own machine that is
+/// its loopback, which reads as the manager's.
+pub fn deed(said: &str) -> Option<&str> {
+    let (_, deed) = said.strip_prefix("the server ")?.split_once(' ')?;
+    Some(deed)
+}
+
 /// So much of a server's words as is told.
 pub(super) fn shortened(mut said: String) -> String {
     if said.len() > SHOWN {
@@ -78,8 +85,8 @@ pub enum Cause {
     Forbidden,
     /// 429.
     Overloaded,
-    /// 500, 502, 503, 504: it runs, and cannot serve.
-    NotReady,
+    /// 500, 502, 503, 504: it runs, and cannot serve; or none behind its load balancer does.
+    NotReady(u16),
     /// It sends more than the manager reads.
     Limit,
     /// Any other answer.
@@ -93,7 +100,7 @@ impl Cause {
             401 => Self::Unauthorized,
             403 => Self::Forbidden,
             429 => Self::Overloaded,
-            500 | 502..=504 => Self::NotReady,
+            500 | 502..=504 => Self::NotReady(code),
             _ => Self::Answered,
         }
     }
@@ -161,9 +168,9 @@ mod tests {
             (401, Cause::Unauthorized),
             (403, Cause::Forbidden),
             (429, Cause::Overloaded),
-            (500, Cause::NotReady),
-            (503, Cause::NotReady),
-            (504, Cause::NotReady),
+            (500, Cause::NotReady(500)),
+            (503, Cause::NotReady(503)),
+            (504, Cause::NotReady(504)),
             (404, Cause::Answered),
         ];
         for (code, cause) in table {
@@ -176,6 +183,13 @@ mod tests {
         assert_eq!(of("connection refused"), Cause::Silence);
         assert_eq!(of("invalid peer certificate: UnknownIssuer"), Cause::Tls);
         assert_eq!(of("received fatal alert: CertificateExpired"), Cause::Tls);
+    }
+
+    #[test]
+    fn the_address_of_a_server_is_told_apart_from_what_it_did() {
+        let said = "the server 127.0.0.1:2379 sent more than 16 MiB in one answer";
+        assert_eq!(deed(said), Some("sent more than 16 MiB in one answer"));
+        assert_eq!(deed("connection refused"), None);
     }
 
     #[test]

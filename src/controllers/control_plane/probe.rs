@@ -19,7 +19,7 @@ use crate::engine::Chain;
 use crate::pki::kubeconfig;
 use crate::providers::Server;
 use crate::remote::{ConnectError, RunError, kube_client};
-use crate::workload::error::reason;
+use crate::workload::error::{deed, reason};
 use crate::workload::{client_config, given};
 
 /// Time limit of a question. A machine that is off takes all of it.
@@ -270,7 +270,11 @@ async fn get(client: &kube::Client, path: &str) -> Asked {
             Some(Ok(())) => Answer::Fails(CLOSED.into()),
             Some(Err(why)) => Answer::Unasked(why),
             None if is_of_tls(&error) => Answer::Untrusted(reason(&error)),
-            None => Answer::Fails(reason(&error)),
+            None => {
+                let said = reason(&error);
+                let deed = deed(&said).map(|deed| format!("it {deed}"));
+                Answer::Fails(deed.unwrap_or(said))
+            }
         },
     })
 }

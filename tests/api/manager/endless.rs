@@ -46,14 +46,11 @@ impl Fault {
     /// What the condition says, one of these.
     fn told(self) -> &'static [&'static str] {
         match self {
-            Self::Body => &[
-                "sent more than 16777216 bytes in one answer",
-                "no answer within",
-            ],
+            Self::Body => &["sent more than 16 MiB in one answer", "no answer within"],
             Self::Drip => &["no answer within"],
             Self::Again => &["sent more than 60 pages of one list"],
             Self::Line => &[
-                "sent more than 4194304 bytes in one line of a watch",
+                "sent more than 4 MiB in one line of a watch",
                 "no answer within",
             ],
             Self::Million => &["its API server has more than 20000 Nodes"],

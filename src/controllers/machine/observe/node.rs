@@ -118,7 +118,7 @@ fn lookup(
             }
             Lookup::Unknown(match upgrade {
                 Some(turn) => restarting(cluster, &turn, &state),
-                None => silent(stores, cluster, &state),
+                None => silent((stores, workloads), cluster, &state),
             })
         }
     }
@@ -137,13 +137,18 @@ fn restarting(cluster: &Cluster, turn: &Turn, state: &Connectivity) -> String {
     let (name, machine) = (cluster.name_any(), &turn.name);
     let namespace = cluster.namespace().unwrap_or_default();
     format!(
-        "the API of Cluster {name} does not answer{}, while control-plane Machine {machine} is updated: an only API server is away for a minute or two. If that lasts: tatara describe machine {machine} -n {namespace}",
-        why(state)
+        "the API of Cluster {name} does not answer{}, while control-plane Machine {machine} is updated: an only API server is away for a minute or two. If that lasts: tatara describe machine {} -n {namespace}",
+        why(state),
+        words::word(machine)
     )
 }
 
 /// The message that the API of a Cluster does not answer, or not as it should.
-fn silent(stores: &Stores, cluster: &Cluster, state: &Connectivity) -> String {
+fn silent(
+    (stores, workloads): (&Stores, &Workloads),
+    cluster: &Cluster,
+    state: &Connectivity,
+) -> String {
     let namespace = cluster.namespace().unwrap_or_default();
     let spec = ClusterProviderSpec::decode(cluster.spec.provider_spec.value.as_ref());
     let first = cluster.annotations().get(ANNOTATION_INITIALIZED);
@@ -163,6 +168,11 @@ fn silent(stores: &Stores, cluster: &Cluster, state: &Connectivity) -> String {
         // it stays True until several probes have failed
         is_unhealthy: is_false(ConditionType::ControlPlaneHealthy),
         is_etcd: is_false(ConditionType::EtcdHealthy),
+        is_external: workloads
+            .known
+            .get(&cluster.uid().unwrap_or_default())
+            .kubeconfig
+            .external,
     };
     told.sentence(cause)
 }
@@ -175,6 +185,8 @@ struct Told<'a> {
     why: &'a str,
     is_unhealthy: bool,
     is_etcd: bool,
+    /// Its kubeconfig is a user's; the other is the manager's own, which nobody has to store.
+    is_external: bool,
 }
 
 impl Told<'_> {
@@ -183,7 +195,7 @@ impl Told<'_> {
         let Self { name, at, why, .. } = self;
         let secret = names::kubeconfig_secret(name);
         let in_it = |command: &str| words::in_workload(self.namespace, name, command);
-        let may_be_etcd = matches!(cause, Cause::Silence | Cause::NotReady | Cause::Answered);
+        let may_be_etcd = matches!(cause, Cause::Silence | Cause::NotReady(_) | Cause::Answered);
         if self.is_etcd && may_be_etcd {
             return format!(
                 "the API of Cluster {name} does not serve{why}. Its etcd does not serve either, without which no API server does: condition EtcdHealthy of Cluster {name} has cause and remedy"
@@ -204,22 +216,28 @@ impl Told<'_> {
             Cause::Tls => format!(
                 "what answers at {at} is not trusted as the API of Cluster {name}{why}. {expired}. Otherwise another server has that address, or Secret {secret} has the CA of another cluster: correct it"
             ),
+            Cause::Unauthorized if self.is_external => format!(
+                "the API of Cluster {name} does not know the manager's user (401){why}. Its token was revoked, or its client certificate has expired: store a valid kubeconfig in Secret {secret}, key value"
+            ),
             Cause::Unauthorized => format!(
-                "the API of Cluster {name} does not know the manager's user (401){why}. Its token was revoked, or its client certificate has expired: put a valid kubeconfig into Secret {secret}. {expired}"
+                "the API of Cluster {name} does not accept the client certificate that the manager made with the CA of Secret {name}-ca (401){why}. Compare the clocks of the manager and of its control planes, and tls.crt of that Secret with /etc/kubernetes/pki/ca.crt there"
+            ),
+            Cause::Forbidden if self.is_external => format!(
+                "the API of Cluster {name} refuses the manager (403){why}. If that lasts longer than 10 s: store an administrator's kubeconfig in Secret {secret}, key value"
             ),
             Cause::Forbidden => format!(
-                "the API of Cluster {name} refuses the manager (403){why}. Within the first seconds of an API server that passes. Otherwise the user of the kubeconfig in Secret {secret}, which the message names, lacks a permission: allow it get, list, watch, patch and delete of nodes, or put an administrator's kubeconfig there"
+                "the API of Cluster {name} refuses the manager (403){why}. If that lasts longer than 10 s, nothing allows group kubeadm:cluster-admins everything, as kubeadm does. On the host where kubeadm init ran: kubectl --kubeconfig /etc/kubernetes/super-admin.conf create clusterrolebinding kubeadm:cluster-admins --clusterrole=cluster-admin --group=kubeadm:cluster-admins"
             ),
             Cause::Overloaded => format!(
                 "the API of Cluster {name} is overloaded (429){why}. It is asked again within 5 s. If that lasts, find who asks so much: {}",
                 in_it("get --raw /debug/api_priority_and_fairness/dump_priority_levels")
             ),
-            Cause::NotReady => format!(
-                "the API of Cluster {name} answers, and cannot serve yet{why}. If that lasts, see what it waits for: {}",
+            Cause::NotReady(code) => format!(
+                "{at}, the API of Cluster {name}, answers {code}{why}. If that is a load balancer, none of its servers is up: check kube-apiserver on the control planes. Otherwise see what the API server waits for: {}",
                 in_it("get --raw '/readyz?verbose'")
             ),
             Cause::Limit => format!(
-                "the API of Cluster {name} sends more than the manager reads{why}. See that {at} is that API, and what fills it"
+                "the API of Cluster {name} exceeds a limit of the manager{why}. See also that {at} is that API"
             ),
             Cause::Answered => format!(
                 "the API of Cluster {name} answers with an error{why}. See the log of kube-apiserver on its control planes, and that {at} is that API"
@@ -282,40 +300,57 @@ mod tests {
 
     #[test]
     fn each_cause_has_its_remedy_and_only_silence_is_sent_to_the_firewall() {
-        let told = |is_etcd| Told {
+        let told = |is_etcd, is_external| Told {
             namespace: "default",
             name: "a",
             at: "https://192.0.2.1:6443",
             why: " since then: said",
             is_unhealthy: false,
             is_etcd,
+            is_external,
         };
         let table = [
             (Cause::Silence, "firewall"),
             (Cause::Tls, "CA of another cluster"),
             (
                 Cause::Unauthorized,
-                "valid kubeconfig into Secret a-kubeconfig",
+                "valid kubeconfig in Secret a-kubeconfig, key value",
             ),
             (
                 Cause::Forbidden,
-                "allow it get, list, watch, patch and delete of nodes",
+                "administrator's kubeconfig in Secret a-kubeconfig, key value",
             ),
             (Cause::Overloaded, "dump_priority_levels"),
-            (Cause::NotReady, "/readyz?verbose"),
-            (Cause::Limit, "what fills it"),
+            (Cause::NotReady(503), "answers 503 since then"),
+            (Cause::NotReady(503), "/readyz?verbose"),
+            (Cause::Limit, "exceeds a limit"),
             (Cause::Answered, "log of kube-apiserver"),
         ];
         for (cause, remedy) in table {
-            let said = told(false).sentence(cause);
+            let said = told(false, true).sentence(cause);
             assert!(
                 said.contains(remedy) && said.contains("since then: said"),
                 "{said}"
             );
             assert_eq!(said.contains("firewall"), cause == Cause::Silence, "{said}");
-            let with_etcd = told(true).sentence(cause);
-            let is_etcd = matches!(cause, Cause::Silence | Cause::NotReady | Cause::Answered);
+            let with_etcd = told(true, true).sentence(cause);
+            let is_etcd = matches!(cause, Cause::Silence | Cause::NotReady(_) | Cause::Answered);
             assert_eq!(with_etcd.contains("EtcdHealthy"), is_etcd, "{with_etcd}");
+        }
+        // nobody has to store the kubeconfig that the manager writes
+        for (cause, remedy) in [
+            (
+                Cause::Unauthorized,
+                "tls.crt of that Secret with /etc/kubernetes/pki/ca.crt",
+            ),
+            (
+                Cause::Forbidden,
+                "create clusterrolebinding kubeadm:cluster-admins",
+            ),
+        ] {
+            let said = told(false, false).sentence(cause);
+            assert!(said.contains(remedy), "{said}");
+            assert!(!said.contains("a-kubeconfig"), "{said}");
         }
     }
 }
