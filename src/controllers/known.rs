@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::jiff::Timestamp;
 use secrecy::SecretString;
 
+use crate::api::Cluster;
 use crate::api::conditions::Finding;
 use crate::core::cluster_profile::Server;
 use crate::core::control_plane::component::Components;
@@ -127,6 +128,25 @@ pub struct ClusterMemory {
     pub addons: Option<Attempt>,
     /// Conditions that the ClusterProfile controller found for the Cluster.
     pub profile_findings: Vec<Finding>,
+}
+
+impl ClusterMemory {
+    /// What kubeadm has recorded, if that was read beside the version that the Cluster has.
+    pub fn recorded_of(&self, cluster: &Cluster) -> Option<KubernetesVersion> {
+        let read = self.recorded.as_ref();
+        let read = read.filter(|read| read.beside == version_of(cluster));
+        read.map(|read| read.version.clone())
+    }
+
+    /// Notes what kubeadm has recorded.
+    pub fn note_recorded(&mut self, cluster: &Cluster, version: KubernetesVersion) {
+        let beside = version_of(cluster);
+        self.recorded = Some(Recorded { version, beside });
+    }
+}
+
+fn version_of(cluster: &Cluster) -> Option<String> {
+    cluster.status.as_ref()?.version.clone()
 }
 
 /// Cached facts about clusters, by UID.

@@ -54,9 +54,6 @@ pub(super) fn made_with(controller: &Clusters, cluster: &Cluster) -> Option<Sett
     recorded(KUBE_PROXY).or_else(|| recorded(CLUSTER))
 }
 
-/// Where the control planes of a version that kubeadm's record was raised to were given up.
-const GIVEN_UP: &str = ". No control-plane Machine wants that any more: delete one of a MachineDeployment with more than one; the one that replaces it sets kubeadm's record back";
-
 /// What moves the versions of a Cluster: `kubeadm upgrade` reads the ConfigMaps when it begins, and writes them as they were then.
 pub(super) fn moves(
     controller: &Clusters,
@@ -65,16 +62,12 @@ pub(super) fn moves(
 ) -> Option<Moves> {
     if let Some(due) = cluster.annotations().get(ANNOTATION_ADDONS_DUE) {
         let key = Key::ControlPlane(cluster.namespace()?, cluster.name_any());
-        let mut all = controller.base.stores().machines.by(&key);
         // one that is being deleted may just be writing kubeadm's record
+        let all = controller.base.stores().machines.by(&key);
         let is_forsaken = !all.iter().any(|machine| wants(machine, due));
-        all.retain(|machine| machine.metadata.deletion_timestamp.is_none());
-        let is_wanted = all.iter().any(|machine| wants(machine, due));
-        return Some(Moves {
-            what: format!("CoreDNS and kube-proxy have {due}"),
-            remedy: if is_wanted { "" } else { GIVEN_UP },
-            forsaken: is_forsaken.then(|| due.clone()),
-        });
+        let recorded = controller.workloads.known.get(&cluster.uid()?);
+        let recorded = recorded.recorded_of(cluster);
+        return Some(Moves::of_addons(due, recorded.as_ref(), is_forsaken));
     }
     let turn = turn.filter(|turn| turn.action == TurnAction::Upgrade)?;
     let holder = controller.base.stores().machines.by_uid(&turn.machine)?;
@@ -84,7 +77,7 @@ pub(super) fn moves(
     let fails = updating.is_some_and(|said| said.reason == Reason::UpdateFailed);
     (holder.runs_other() != Some(false) && !fails).then(|| Moves {
         what: format!("Machine {} is updated", turn.name),
-        remedy: "",
+        remedy: String::new(),
         forsaken: None,
     })
 }
@@ -114,10 +107,9 @@ pub(super) async fn forget_addons(
     let record = read.map_err(|error| failed(&error))?;
     let recorded = record.and_then(|record| recorded_version(&record.text));
     let due = version.parse::<KubernetesVersion>().ok();
-    let is_older = recorded
-        .zip(due)
-        .is_some_and(|(recorded, due)| recorded < due);
+    let is_older = recorded.is_some() && due.is_some() && recorded < due;
     if !is_older {
+        note(controller, cluster, recorded);
         return Ok(());
     }
     let change = json!({ "metadata": { "annotations": { (ANNOTATION_ADDONS_DUE): null } } });
@@ -125,6 +117,19 @@ pub(super) async fn forget_addons(
     patch::swap(&controller.base.engine, cluster, now, |_| change.clone()).await?;
     tracing::info!(cluster = %cluster.name_any(), version, "no control plane has, or is to have, the version to which kubeadm's addons were to follow");
     Ok(())
+}
+
+/// Notes what kubeadm has recorded, and tells it in the next pass.
+fn note(controller: &Clusters, cluster: &Cluster, recorded: Option<KubernetesVersion>) {
+    let (known, uid) = (
+        &controller.workloads.known,
+        cluster.uid().unwrap_or_default(),
+    );
+    let is_news = known.get(&uid).recorded_of(cluster) != recorded;
+    if let Some(recorded) = recorded.filter(|_| is_news) {
+        known.update(&uid, |known| known.note_recorded(cluster, recorded));
+        controller.base.wakers.clusters.wake_object(cluster);
+    }
 }
 
 /// Records what kubeadm's ConfigMaps have.
@@ -194,7 +199,8 @@ pub(super) async fn apply(
             if document == Kept::KubeProxy {
                 continue;
             }
-            return Ok(refused(document, "it does not exist, or is empty"));
+            let why = document.broken(&cluster.name_any(), "it does not exist, or is empty");
+            return Ok(refused(&why));
         };
         let mut text = record.text.clone();
         for from in from {
@@ -206,7 +212,9 @@ pub(super) async fn apply(
                 &new,
             ) {
                 Ok(changed) => text = changed.unwrap_or(text),
-                Err(error) => return Ok(refused(document, &error.to_string())),
+                Err(error) => {
+                    return Ok(refused(&error.sentence(document, &cluster.name_any())));
+                }
             }
         }
         controller.base.engine.must_lead()?;
@@ -230,11 +238,8 @@ pub(super) async fn apply(
     Ok(ActionOutcome::Yes)
 }
 
-fn refused(document: Kept, why: &str) -> ActionOutcome {
-    let message = format!(
-        "ConfigMap kube-system/{}: {why}. Restore it from a backup; or, on a control plane, from a file with the settings of this cluster: kubeadm init phase upload-config all --config FILE (without --config that writes defaults). Until then, no node gets the settings",
-        document.config_map()
-    );
+fn refused(why: &str) -> ActionOutcome {
+    let message = format!("{why}. Until then, no node gets the settings");
     ActionOutcome::Failed(ReconcileError::other(WHAT, message))
 }
 

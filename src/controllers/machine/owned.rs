@@ -42,9 +42,7 @@ pub(super) async fn differs(
         }
         other => other,
     };
-    Ok(owned.map_err(|error| {
-        format!("ConfigMap kube-system/kubeadm-config of the cluster cannot be compared with the Cluster: {error}")
-    }))
+    Ok(owned.map_err(|error| error.sentence(Kept::Cluster, &of_cluster.name)))
 }
 
 fn input(cluster: &ObservedCluster, version: &KubernetesVersion) -> Option<ClusterInput> {

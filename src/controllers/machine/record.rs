@@ -13,7 +13,6 @@ use super::perform::{seen, wake_again};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::ANNOTATION_ADDONS_DUE;
 use crate::api::{Cluster, Machine};
-use crate::controllers::known::Recorded;
 use crate::controllers::workloads::Workloads;
 use crate::core::control_plane::Members;
 use crate::core::kubeadm::record::{self, RecordStep, may_go_back, step};
@@ -32,21 +31,15 @@ const MISSING: &str = "ConfigMap kube-system/kubeadm-config of the cluster has n
 /// What kubeadm has recorded of a Cluster, as it was last read beside the version that the Cluster has.
 pub(super) fn known(workloads: &Workloads, cluster: &Cluster) -> Option<KubernetesVersion> {
     let known = workloads.known.get(&cluster.uid().unwrap_or_default());
-    let recorded = known
-        .recorded
-        .filter(|read| read.beside == version_of(cluster));
-    recorded.map(|read| read.version)
+    known.recorded_of(cluster)
 }
 
 fn note(controller: &Machines, cluster: &Cluster, version: KubernetesVersion) {
-    let (uid, beside) = (cluster.uid().unwrap_or_default(), version_of(cluster));
-    let read = Some(Recorded { version, beside });
-    let known = &controller.workloads.known;
-    known.update(&uid, |known| known.recorded = read);
-}
-
-fn version_of(cluster: &Cluster) -> Option<String> {
-    cluster.status.as_ref()?.version.clone()
+    let (known, uid) = (
+        &controller.workloads.known,
+        cluster.uid().unwrap_or_default(),
+    );
+    known.update(&uid, |known| known.note_recorded(cluster, version));
 }
 
 /// Requires that the host of a worker is prepared with a kubeadm of the minor version that is recorded now. That is read before

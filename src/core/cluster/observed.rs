@@ -11,7 +11,7 @@ use crate::core::control_plane::health::Judgement;
 use crate::core::control_plane::orphan::Facts;
 use crate::core::control_plane::turn::Doubt;
 use crate::core::control_plane::{Member, Members};
-use crate::core::kubeadm::Endpoint;
+use crate::core::kubeadm::{Endpoint, KubernetesVersion};
 use crate::core::settings::Settings;
 use crate::core::trouble::Trouble;
 
@@ -173,8 +173,31 @@ pub struct Moves {
     /// What is awaited.
     pub what: String,
     /// What to do where that never comes, as another sentence.
-    pub remedy: &'static str,
+    pub remedy: String,
     /// The version to which kubeadm's addons are to follow, where no control-plane Machine wants it any more, nor one that is
     /// being deleted: kubeadm's record may never have been raised to it.
     pub forsaken: Option<String>,
+}
+
+impl Moves {
+    /// kubeadm's addons are to follow to the version `due`. `is_forsaken`: no control-plane Machine wants it any more. That asks
+    /// for a person only where kubeadm's record was raised to it; otherwise what is due is forgotten.
+    pub fn of_addons(due: &str, recorded: Option<&KubernetesVersion>, is_forsaken: bool) -> Self {
+        let due_version = due.parse::<KubernetesVersion>().ok();
+        let is_raised = recorded
+            .zip(due_version)
+            .is_some_and(|(recorded, due)| *recorded >= due);
+        let remedy = if is_forsaken && is_raised {
+            format!(
+                ". kubeadm's record says {due}, which no control-plane Machine wants now. It is set back when the next control plane joins, as in: tatara rollout restart NAME, of a MachineDeployment of three. Without one, set spec.versions of the control plane to {due} again"
+            )
+        } else {
+            String::new()
+        };
+        Self {
+            what: format!("CoreDNS and kube-proxy have {due}"),
+            remedy,
+            forsaken: is_forsaken.then(|| due.to_owned()),
+        }
+    }
 }

@@ -40,13 +40,27 @@ impl Kept {
             Self::KubeProxy => "config.conf",
         }
     }
+
+    /// What is wrong with it in a Cluster, and how it is restored.
+    pub fn broken(self, cluster: &str, why: &str) -> String {
+        let phase = match self {
+            Self::Cluster => "upload-config kubeadm",
+            Self::Kubelet => "upload-config kubelet",
+            Self::KubeProxy => "addon kube-proxy",
+        };
+        format!(
+            "ConfigMap kube-system/{} of Cluster {cluster}, key {}: {why}. Restore it from a backup; or, on a control plane, from a file with the settings of this cluster: kubeadm init phase {phase} --config FILE (without --config that writes defaults)",
+            self.config_map(),
+            self.key()
+        )
+    }
 }
 
 /// Why an edit could not be carried over.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// The document is no YAML.
-    #[error("it is no YAML: {0}")]
+    /// The document is no YAML, or has no fields: which line, without its text, which is not ours to tell.
+    #[error("{0}")]
     Unreadable(String),
     /// It has another version than the user's settings are written for.
     #[error(
@@ -61,6 +75,34 @@ pub enum ChangeError {
     /// The Cluster's own settings cannot be used, or the document cannot be written as YAML.
     #[error(transparent)]
     Unusable(#[from] ConfigError),
+}
+
+impl ChangeError {
+    /// Cause and remedy, of a document of this Cluster.
+    pub fn sentence(&self, kept: Kept, cluster: &str) -> String {
+        match self {
+            Self::Unusable(error) => {
+                format!("the settings of Cluster {cluster} cannot be used: {error}")
+            }
+            Self::Unreadable(_) | Self::OtherVersion { .. } => {
+                kept.broken(cluster, &self.to_string())
+            }
+        }
+    }
+}
+
+/// The document as data.
+pub(super) fn read(document: &str) -> Result<Value, ChangeError> {
+    let read: Value = serde_saphyr::from_str(document).map_err(|error| {
+        let line = error.location().map_or(1, |location| location.line());
+        ChangeError::Unreadable(format!("line {line} is not YAML"))
+    })?;
+    match read {
+        Value::Object(_) => Ok(read),
+        _ => Err(ChangeError::Unreadable(
+            "it is empty, or has no fields".into(),
+        )),
+    }
 }
 
 /// The document with the user's part changed from `old` to `new`; `None` where that changes nothing in it.
@@ -80,8 +122,7 @@ pub fn change(
         Kept::Kubelet => ours.kubelet_configuration,
         Kept::KubeProxy => ours.kube_proxy_configuration,
     };
-    let before: Value = serde_saphyr::from_str(document)
-        .map_err(|error| ChangeError::Unreadable(error.to_string()))?;
+    let before = read(document)?;
     let version = |document: &Value| document["apiVersion"].as_str().unwrap_or("").to_owned();
     if version(&before) != version(&ours) {
         return Err(ChangeError::OtherVersion {

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::change::{ChangeError, carry_items};
+use super::change::{ChangeError, carry_items, read};
 use super::config::ConfigError;
 use super::difference::difference;
 use super::documents;
@@ -60,11 +60,7 @@ pub fn owned(
 ) -> Result<Option<Owned>, ChangeError> {
     let ours = documents::of_cluster(cluster)?.cluster_configuration;
     let wanted = merge(ours, user);
-    let before: Value = serde_saphyr::from_str(document)
-        .map_err(|error| ChangeError::Unreadable(error.to_string()))?;
-    if !before.is_object() {
-        return Err(ChangeError::Unreadable("it has no fields".into()));
-    }
+    let before = read(document)?;
     let mut after = before.clone();
     for path in FIXED {
         let value = path.iter().try_fold(&wanted, |at, field| at.get(field));

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::core::kubeadm::Endpoint;
+use crate::core::kubeadm::{Endpoint, Kept};
 
 /// As kubeadm keeps it.
 const DOCUMENT: &str = r#"
@@ -115,8 +115,24 @@ fn what_was_taken_out_is_put_back_and_what_is_no_yaml_is_said() {
         found,
         ["networking.dnsDomain is not set, wanted \"cluster.local\""]
     );
-    let error = owned(&input(), &Map::new(), Compared::Fixed, "a: [").expect_err("no YAML");
-    assert!(error.to_string().starts_with("it is no YAML"), "{error}");
+    let refused =
+        |text: &str| owned(&input(), &Map::new(), Compared::Fixed, text).expect_err("no document");
+    for (text, why) in [
+        ("a: canary\nb: [canary\n", "line "),
+        ("", "it is empty"),
+        ("canary", "it is empty"),
+    ] {
+        let says = refused(text).sentence(Kept::Cluster, "c");
+        let cause = format!(
+            "ConfigMap kube-system/kubeadm-config of Cluster c, key ClusterConfiguration: {why}"
+        );
+        assert!(says.starts_with(&cause), "{text:?}: {says}");
+        assert!(
+            says.contains("kubeadm init phase upload-config kubeadm --config FILE"),
+            "{says}"
+        );
+        assert!(!says.contains("canary"), "{says}");
+    }
 }
 
 #[test]

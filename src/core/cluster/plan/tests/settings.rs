@@ -46,7 +46,7 @@ fn an_edit_is_carried_into_kubeadms_configmaps_while_the_api_serves() {
     let moves = Observed {
         moves: Some(Moves {
             what: "Machine cp-0 is updated".into(),
-            remedy: ". Help",
+            remedy: ". Help".into(),
             forsaken: None,
         }),
         ..behind.clone()
@@ -111,14 +111,10 @@ fn what_an_earlier_release_left_is_recorded_and_left() {
 
 #[test]
 fn addons_that_no_control_plane_wants_to_follow_are_forgotten_while_the_api_serves() {
-    let of = |forsaken: Option<&str>, change: fn(&mut Observed)| {
+    let of = |is_forsaken: bool, change: fn(&mut Observed)| {
         let settings = of_cluster(&pods(200));
         let mut observed = Observed {
-            moves: Some(Moves {
-                what: "CoreDNS and kube-proxy have v1.36.3".into(),
-                remedy: "",
-                forsaken: forsaken.map(Into::into),
-            }),
+            moves: Some(Moves::of_addons("v1.36.3", None, is_forsaken)),
             ..edited(Some(&settings), None)
         };
         change(&mut observed);
@@ -127,8 +123,25 @@ fn addons_that_no_control_plane_wants_to_follow_are_forgotten_while_the_api_serv
     let forgets = [Action::ForgetAddons {
         version: "v1.36.3".into(),
     }];
-    assert_eq!(of(Some("v1.36.3"), |_| ()), forgets);
-    assert_eq!(of(None, |_| ()), [], "one wants it");
-    let silent = of(Some("v1.36.3"), |observed| observed.health = None);
+    assert_eq!(of(true, |_| ()), forgets);
+    assert_eq!(of(false, |_| ()), [], "one wants it");
+    let silent = of(true, |observed| observed.health = None);
     assert_eq!(silent, [], "its record cannot be read");
+}
+
+#[test]
+fn a_version_that_was_given_up_asks_for_a_person_once_the_record_is_known_to_have_it() {
+    for (recorded, is_forsaken, asks) in [
+        (Some("v1.36.3"), true, true),
+        (Some("v1.36.3"), false, false),
+        // what is due is forgotten in this pass, or the record is not read yet
+        (Some("v1.35.4"), true, false),
+        (None, true, false),
+    ] {
+        let recorded = recorded.map(|version| version.parse().expect("a version"));
+        let moves = Moves::of_addons("v1.36.3", recorded.as_ref(), is_forsaken);
+        let says = "set spec.versions of the control plane to v1.36.3 again";
+        assert_eq!(moves.remedy.ends_with(says), asks, "{recorded:?}");
+        assert_eq!(moves.remedy.is_empty(), !asks, "{recorded:?}");
+    }
 }
