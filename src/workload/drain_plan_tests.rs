@@ -202,6 +202,10 @@ fn budgets_and_pods_that_complete_hold_no_release_that_ends_them_and_an_eviction
     };
     let said = progress.ended_by_release("n").expect("nothing else holds");
     assert!(said.contains("default/web-1, default/job"), "{said}");
+    assert!(
+        said.contains("PodDisruptionBudgets are not waited for"),
+        "{said}"
+    );
     assert!(progress.to_string().contains("default/job completes"));
     progress.evicted = vec![pod("e")];
     assert_eq!(progress.ended_by_release("n"), None);

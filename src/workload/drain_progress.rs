@@ -85,7 +85,7 @@ impl DrainProgress {
             more => format!(" and {more} more"),
         };
         Some(format!(
-            "neither Node {node} nor its machine answers, so no budget holds the release, which ends what runs there; these pods are deleted with the Node once that is proven: {}{more}",
+            "Node {node} and its machine do not answer, so PodDisruptionBudgets are not waited for. The release of the machine ends these pods; they are deleted with the Node, once that is proven: {}{more}",
             names.join(", ")
         ))
     }

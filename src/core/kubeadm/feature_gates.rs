@@ -160,14 +160,43 @@ const ETCD_WITHOUT_EXPERIMENTAL: u64 = 37;
 /// A gate, or an argument, that a version does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownGate {
-    /// What it is: `feature gate`, or `etcd's argument`.
-    pub kind: &'static str,
+    /// It is an argument of etcd.
+    pub is_of_etcd: bool,
     /// Its name.
     pub gate: String,
     /// Where it is set, below its configuration: `apiServer.extraArgs`.
     pub field: &'static str,
     /// The first minor version without it.
     pub removed_in: u64,
+}
+
+impl UnknownGate {
+    /// That this version does not know it.
+    pub fn sentence(&self, version: &KubernetesVersion) -> String {
+        let gate = &self.gate;
+        if self.is_of_etcd {
+            format!("etcd 3.7, which Kubernetes {version} brings, does not start with {gate}")
+        } else {
+            let removed_in = self.removed_in;
+            format!(
+                "Kubernetes {version} does not know feature gate {gate}, which v1.{removed_in} removed: a component that is given it does not start"
+            )
+        }
+    }
+
+    /// What to do about it, in this configuration of a Cluster.
+    pub fn remedy(&self, configuration: &str, cluster: &str) -> String {
+        let field = format!(
+            "{configuration}.{} in spec.providerSpec.value of Cluster {cluster}",
+            self.field
+        );
+        match self.gate.strip_prefix("experimental-") {
+            Some(name) if self.is_of_etcd => format!(
+                "Replace it in {field}: by {name}, or where etcd made that a feature gate, by feature-gates (https://etcd.io/docs/v3.6/op-guide/configuration/)"
+            ),
+            _ => format!("Remove it from {field}"),
+        }
+    }
 }
 
 /// The first gate, or argument of etcd, of a `ClusterConfiguration` that a control plane of this version does not know.
@@ -204,7 +233,7 @@ fn of_etcd(configuration: &Map<String, Value>, version: &KubernetesVersion) -> O
     let arguments = local.get("extraArgs")?.as_array()?;
     let mut names = arguments.iter().filter_map(|one| one.get("name")?.as_str());
     Some(UnknownGate {
-        kind: "etcd's argument",
+        is_of_etcd: true,
         gate: names
             .find(|name| name.starts_with("experimental-"))?
             .to_owned(),
@@ -251,7 +280,7 @@ fn unknown<'a>(
     };
     gates.find_map(|gate| {
         Some(UnknownGate {
-            kind: "feature gate",
+            is_of_etcd: false,
             gate: gate.to_owned(),
             field,
             removed_in: known_no_more(gate)?,
@@ -260,94 +289,5 @@ fn unknown<'a>(
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn found(
-        of: fn(&Map<String, Value>, &KubernetesVersion) -> Option<UnknownGate>,
-        configuration: &Value,
-        version: &str,
-    ) -> Option<(String, u64)> {
-        let configuration = configuration.as_object().expect("an object");
-        let version = version.parse().expect("a version");
-        let found = of(configuration, &version)?;
-        Some((format!("{} {}", found.field, found.gate), found.removed_in))
-    }
-
-    #[test]
-    fn a_gate_is_found_from_the_version_on_that_removed_it() {
-        let arguments = |part: &str, value: &str| json!({ (part): { "extraArgs": [{ "name": "v", "value": "2" }, { "name": "feature-gates", "value": value }] } });
-        let etcd = |more: Value| {
-            let mut local = json!({ "extraArgs": [{ "name": "quota-backend-bytes", "value": "1" }, { "name": "experimental-corrupt-check-time", "value": "1h" }] });
-            let object = local.as_object_mut().expect("an object");
-            object.extend(more.as_object().expect("an object").clone());
-            json!({ "etcd": { "local": local } })
-        };
-        let experimental = "etcd.local.extraArgs experimental-corrupt-check-time";
-        let table = [
-            (etcd(json!({})), "v1.36.3", None),
-            (etcd(json!({})), "v1.37.2", Some(experimental)),
-            (etcd(json!({ "imageTag": "3.6.8-0" })), "v1.37.2", None),
-            (
-                arguments("apiServer", "TopologyAwareHints=true"),
-                "v1.35.4",
-                None,
-            ),
-            (
-                arguments("apiServer", "TopologyAwareHints=true"),
-                "v1.36.3",
-                Some("apiServer.extraArgs TopologyAwareHints"),
-            ),
-            (
-                arguments("scheduler", "SchedulerQueueingHints=true, PodHostIPs=true"),
-                "v1.34.0",
-                Some("scheduler.extraArgs PodHostIPs"),
-            ),
-            (
-                arguments("controllerManager", "SchedulerQueueingHints=true"),
-                "v1.36.3",
-                None,
-            ),
-            (
-                arguments("controllerManager", "SchedulerQueueingHints=true"),
-                "v1.37.2",
-                Some("controllerManager.extraArgs SchedulerQueueingHints"),
-            ),
-            (
-                json!({ "featureGates": { "PublicKeysECDSA": true } }),
-                "v1.36.3",
-                None,
-            ),
-            (
-                json!({ "featureGates": { "PublicKeysECDSA": true } }),
-                "v1.37.2",
-                Some("featureGates PublicKeysECDSA"),
-            ),
-            (
-                json!({ "featureGates": { "ControlPlaneKubeletLocalMode": true } }),
-                "v1.35.4",
-                None,
-            ),
-            (
-                json!({ "featureGates": { "ControlPlaneKubeletLocalMode": true } }),
-                "v1.36.3",
-                Some("featureGates ControlPlaneKubeletLocalMode"),
-            ),
-            (json!({}), "v1.36.3", None),
-        ];
-        for (configuration, version, expected) in table {
-            let found = found(of_control_plane, &configuration, version);
-            assert_eq!(
-                found.as_ref().map(|(text, _)| text.as_str()),
-                expected,
-                "{configuration} {version}"
-            );
-        }
-        let kubelet = json!({ "featureGates": { "NodeSwap": true, "MemoryManager": true } });
-        assert_eq!(found(of_component, &kubelet, "v1.35.4"), None);
-        let expected = ("featureGates MemoryManager".to_owned(), 36);
-        assert_eq!(found(of_component, &kubelet, "v1.36.0"), Some(expected));
-    }
-}
+#[path = "feature_gates_tests.rs"]
+mod tests;

@@ -14,11 +14,12 @@ use kube::ResourceExt;
 use super::observed::{Addons, Certificates, Observed};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
-use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER};
+use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER, LABEL_CLUSTER};
 use crate::core::control_plane::MemberId;
 use crate::core::control_plane::health::Verdict;
 use crate::core::machine::plan::doubt::{self, ClusterName};
 use crate::core::settings::Settings;
+use crate::core::words::word;
 use crate::core::{self, Next, trouble};
 
 /// How often the API of a running cluster is asked whether it is ready.
@@ -322,16 +323,17 @@ fn initialized(observed: &Observed) -> Finding {
                 ),
             )
         }
-        None if observed.new_for.is_some() => Finding::no(
-            NAME,
-            Reason::WaitingForMachine,
-            "waiting for a Machine with the label cluster.k8s.io/cluster-name that sets spec.versions.controlPlane",
-        ),
-        None => Finding::no(
-            NAME,
-            Reason::NoControlPlaneMachine,
-            "no Machine of the Cluster sets spec.versions.controlPlane; create one with the label cluster.k8s.io/cluster-name",
-        ),
+        None => {
+            let label = format!("{LABEL_CLUSTER}: {}", observed.cluster.name_any());
+            let sets = "sets spec.versions.controlPlane";
+            if observed.new_for.is_some() {
+                let message = format!("waiting for a Machine with the label {label} that {sets}");
+                return Finding::no(NAME, Reason::WaitingForMachine, message);
+            }
+            let message =
+                format!("no Machine of the Cluster {sets}; create one with the label {label}");
+            Finding::no(NAME, Reason::NoControlPlaneMachine, message)
+        }
     }
 }
 
@@ -357,7 +359,8 @@ fn while_updated(observed: &Observed, mut finding: Finding) -> Finding {
     if let Some(turn) = turn.filter(|_| is_explained) {
         let namespace = observed.cluster.namespace().unwrap_or_default();
         finding.message = format!(
-            "control-plane Machine {name} is updated, which starts etcd and the API server of its machine anew, each away for up to a minute. If that does not end: tatara describe machine {name} -n {namespace}. Meanwhile: {}",
+            "control-plane Machine {name} is updated, which starts etcd and the API server of its machine anew, each away for up to a minute. If that does not end: tatara describe machine {} -n {namespace}. Meanwhile: {}",
+            word(&turn.name),
             finding.message,
             name = turn.name,
         );

@@ -39,20 +39,15 @@ pub(super) fn refused(observed: &Observed) -> Option<(Reason, String)> {
     let control_plane = control_plane.and_then(|version| version.parse().ok());
     let versions = (control_plane.as_ref(), &kubelet);
     if let Some((field, of, found)) = unknown(&settings::of_cluster(spec), versions) {
-        let message = format!(
-            "Kubernetes {of} does not know {kind} {gate}, which v1.{removed_in} removed: a component that is given it does not start. Remove it from {field}.{part} in spec.providerSpec.value of Cluster {cluster}",
-            kind = found.kind,
-            gate = found.gate,
-            removed_in = found.removed_in,
-            part = found.field,
-            cluster = cluster.name,
-        );
+        let remedy = found.remedy(field, &cluster.name);
+        let message = format!("{}. {remedy}", found.sentence(of));
         return Some((Reason::InvalidConfiguration, message));
     }
     let (field, of, found) = unknown(&cluster.settings.recorded, versions)?;
     let message = format!(
-        "Kubernetes {of} does not know {} {} of {field}; waiting until kubeadm's ConfigMaps are without it. Condition SettingsApplied of Cluster {} says what that waits for",
-        found.kind, found.gate, cluster.name
+        "{}; waiting until {field} in kubeadm's ConfigMaps is without it. Condition SettingsApplied of Cluster {} says what that waits for",
+        found.sentence(of),
+        cluster.name
     );
     Some((Reason::VersionSkew, message))
 }

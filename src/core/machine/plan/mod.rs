@@ -21,6 +21,7 @@ pub mod placement;
 pub mod recorded;
 mod release;
 mod requirements;
+mod retained;
 pub use action::{Acquire, Action, Power, Release};
 pub use bootstrap::BOOTSTRAP;
 pub use dead::unanswered;

@@ -8,7 +8,7 @@ use super::delete::{API_AGAIN, cluster_goes, deleted_at, deleting, finish, gone,
 use super::doubt::{self, ClusterName};
 use super::drain::{silent_api, waiting_for_api};
 use super::unheld::host_is_gone;
-use super::{Action, Plan, known_node};
+use super::{Action, Plan, known_node, retained};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::ANNOTATION_PAUSED;
 use crate::core::Next;
@@ -23,7 +23,7 @@ pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan 
     }
     let since = match held.stuck {
         Some(Stuck::Fenced) => return fenced(observed, held, now),
-        Some(Stuck::Retained) => return retained(observed, held, now),
+        Some(Stuck::Retained) => return retained::plan(observed, held, now),
         Some(Stuck::Silent(since)) => since,
         Some(Stuck::ResetFails | Stuck::Waits) => deleted_at(observed).unwrap_or(now),
         Some(Stuck::LeftAlone) => return left_alone(observed, held),
@@ -88,7 +88,7 @@ fn awaits_step(observed: &Observed, held: &Infrastructure, end: Option<Timestamp
         format!("; this Machine is removed at {end:.0} at the latest, as set by spec.deletion.hostReleaseTimeoutSeconds{}", turn_stays(observed))
     });
     let message = format!(
-        "Host {} is not reset yet: {why}. Nobody has to act: each step has a time limit{}",
+        "Host {} is not reset yet: {why}. Nobody has to act: a step is stopped after 45 minutes{}",
         held.name,
         limit.unwrap_or_default()
     );
@@ -247,44 +247,14 @@ fn fenced(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
     )
 }
 
-/// The kubelet is stopped for good, no process of a pod runs, and by the user's wish its data is kept: the Host keeps its claim and its marker.
-fn retained(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
-    let is_stopped = match &held.contact {
-        Contact::Seen(seen) => {
-            !seen.kubelet_active && !seen.pods_run && seen.owner.of(&observed.marker).is_some()
-        }
-        _ => false,
-    };
-    let power = match held.power {
-        Some(Ok(state)) => Proof::of_power(observed.uid(), state),
-        _ => None,
-    };
-    let Some(proof) = Proof::of_retained(observed.uid(), is_stopped).or(power) else {
-        let name = &held.name;
-        let message = format!(
-            "Host {name} is retained, but does not confirm that its kubelet and its pods are stopped"
-        );
-        return Plan {
-            next: Next::After(API_AGAIN),
-            ..Plan::waiting(deleting(Reason::WaitingForHost, message))
-        };
-    };
-    let message = format!(
-        "the kubelet and the pods of Host {} are stopped, and its data is kept, as its spec.wipePolicy says; this Machine is removed",
-        held.name
-    );
-    let state = format!("Host {} is retained", held.name);
-    unreset(
-        observed,
-        &proof,
-        &state,
-        deleting(Reason::HostRetained, message),
-        now,
-    )
-}
-
 /// Node and Machine go, while the host is not reset.
-fn unreset(observed: &Observed, proof: &Proof, state: &str, why: Finding, now: Timestamp) -> Plan {
+pub(super) fn unreset(
+    observed: &Observed,
+    proof: &Proof,
+    state: &str,
+    why: Finding,
+    now: Timestamp,
+) -> Plan {
     if let Some(silent) = silent_api(observed, now) {
         return waiting_for_api(
             observed,

@@ -213,7 +213,10 @@ fn what_keeps_a_released_host_from_its_reset_is_said_in_its_own_words() {
         (
             Stuck::Waits,
             "WaitingForStep",
-            &["host-a is not reset yet: words", "Nobody has to act"],
+            &[
+                "host-a is not reset yet: words",
+                "Nobody has to act: a step is stopped after 45 minutes",
+            ],
             "WaitingForHost",
         ),
         (

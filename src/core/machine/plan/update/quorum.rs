@@ -80,8 +80,7 @@ pub fn may_restart(
         not(Reason::EtcdUnreachable, message)
     })?;
     let Some(member) = observed.member(members) else {
-        let message = "waiting to update the control plane: etcd lists no member at the address of this machine. Condition EtcdHealthy of its Cluster says what it lists";
-        return Err(not(Reason::MemberUnknown, message.to_owned()));
+        return Err(not(Reason::MemberUnknown, not_listed(observed, members)));
     };
     permits(members, Change::Restart(member.id)).map_err(|obstacle| {
         let message = format!(
@@ -90,6 +89,34 @@ pub fn may_restart(
         );
         not(obstacle.reason(), message)
     })
+}
+
+/// etcd lists no member of this machine.
+fn not_listed(observed: &Observed, members: &Members) -> String {
+    let (mut addresses, mut names) = observed.member_signs();
+    for all in [&mut addresses, &mut names] {
+        all.sort_unstable();
+        all.dedup();
+    }
+    let listed = members.list.iter().map(|member| {
+        let at = member.hosts().collect::<Vec<_>>().join(" ");
+        if member.is_started() {
+            format!("{} ({at})", member.name)
+        } else {
+            at
+        }
+    });
+    let listed: Vec<_> = listed.collect();
+    let own: Vec<_> = addresses
+        .iter()
+        .map(|address| format!("at {address}"))
+        .chain(names.iter().map(|name| format!("named {name}")))
+        .collect();
+    format!(
+        "waiting to update the control plane: etcd lists no member {}, but {}. If the address of this machine changed, set it back; if its member was removed, delete this Machine, and create another",
+        own.join(" or "),
+        listed.join(", ")
+    )
 }
 
 /// Whether its own member may be down: the API server beside it has not served for a while. A lone one is not asked for that.

@@ -37,6 +37,19 @@ fn a_control_plane_has_the_turn_while_it_is_updated() {
         &[],
         says("UpToDate", "QuorumAtRisk"),
     );
+    let moved = with_cluster(old_control_plane(&three, &[]), |cluster| {
+        let mut members = (*etcd_at(&["192.0.2.19", three[1]])).clone();
+        for (member, name) in members.list.iter_mut().zip(["old", ""]) {
+            member.name = name.into();
+        }
+        cluster.etcd = Lookup::Known(Arc::new(members));
+    });
+    let unlisted: &[&str] = &[
+        "no member at 192.0.2.11 or named host-a, but old (192.0.2.19), 192.0.2.21",
+        "set it back; if its member was removed, delete this Machine",
+    ];
+    let told = ("UpToDate", "MemberUnknown", unlisted);
+    expect("no member", &of(&moved), &[], told);
     let unread = with_cluster(old_control_plane(&three, &[]), |cluster| {
         cluster.etcd = Lookup::Unknown("no answer".into());
     });

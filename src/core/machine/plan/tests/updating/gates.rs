@@ -48,7 +48,7 @@ fn a_gate_that_the_wanted_version_does_not_know_is_named_before_the_first_step()
     let known = plan(&with_settings(worker(), &kubelet("NodeSwap"), &none), at(0));
     expect("a gate that it knows", &known, &begins, goes);
     let removed = plan(&with_settings(worker(), &none, &gone), at(0));
-    let waits: &[&str] = &["waiting until kubeadm's ConfigMaps are without it"];
+    let waits: &[&str] = &["waiting until kubeletConfiguration in kubeadm's ConfigMaps is without"];
     let told = ("UpToDate", "VersionSkew", waits);
     expect("it was removed a moment ago", &removed, &[], told);
 }
