@@ -3,9 +3,9 @@
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use russh::Disconnect;
-use russh::client::{DisconnectReason, Handler};
+use russh::client::{ChannelOpenHandle, DisconnectReason, Handler, Msg, Session};
 use russh::keys::{PublicKey, PublicKeyOrCertificate};
+use russh::{Channel, ChannelOpenFailure, Disconnect};
 
 use super::host_key::HostKeys;
 
@@ -48,8 +48,41 @@ pub(super) enum HandshakeError {
     Ssh(#[from] russh::Error),
 }
 
+/// Channels that the server opens, by the method and what it says of each. Nothing was requested that needs one, and russh
+/// accepts and keeps as many as come.
+macro_rules! refused {
+    ($($method:ident($($said:ty),*);)*) => {
+        $(async fn $method(
+            &mut self,
+            _: Channel<Msg>,
+            $(_: $said,)*
+            reply: ChannelOpenHandle,
+            _: &mut Session,
+        ) -> Result<(), Self::Error> {
+            let why = ChannelOpenFailure::AdministrativelyProhibited;
+            reply.reject(why).await;
+            Ok(())
+        })*
+    };
+}
+
 impl Handler for Verifier {
     type Error = HandshakeError;
+
+    refused! {
+        server_channel_open_session();
+        server_channel_open_direct_tcpip(&str, u32, &str, u32);
+        server_channel_open_direct_streamlocal(&str);
+        server_channel_open_forwarded_tcpip(&str, u32, &str, u32);
+        server_channel_open_forwarded_streamlocal(&str);
+        server_channel_open_agent_forward();
+        server_channel_open_x11(&str, u32);
+        server_channel_open_unknown();
+    }
+
+    async fn should_accept_unknown_server_channel(&mut self, _: russh::ChannelId, _: &str) -> bool {
+        false
+    }
 
     async fn check_server_key(
         &mut self,
@@ -85,3 +118,7 @@ impl Handler for Verifier {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "verifier_tests.rs"]
+mod tests;
