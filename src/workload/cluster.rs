@@ -98,7 +98,7 @@ impl WorkloadCluster {
     /// Starts the watch. Must be called within a tokio runtime.
     pub(super) fn connect(key: ClusterKey, client: Client, wake: Wake) -> Self {
         let state = Arc::new(State {
-            nodes: RwLock::default(),
+            nodes: RwLock::new(NodeIndex::of(&key.namespace)),
             connectivity: RwLock::new(Connectivity::Connecting),
             relist: Notify::new(),
         });
@@ -127,7 +127,7 @@ impl WorkloadCluster {
         read(&self.state.connectivity).clone()
     }
 
-    /// Whether the Nodes were listed once, so that a Node that is not found does not exist.
+    /// Whether the Nodes were listed, so that a Node that is not found does not exist.
     pub fn is_synced(&self) -> bool {
         read(&self.state.nodes).is_listed()
     }
@@ -135,6 +135,13 @@ impl WorkloadCluster {
     /// The Node with this name, from the snapshot.
     pub fn node(&self, name: &str) -> Option<Arc<NodeView>> {
         read(&self.state.nodes).by_name(name)
+    }
+
+    /// Whether a Node has one of these as its `spec.providerID`; absent before the Nodes were listed.
+    pub fn has_provider_id(&self, ids: &[String]) -> Option<bool> {
+        let nodes = read(&self.state.nodes);
+        let is_there = |id: &String| !nodes.by_provider_id(id).is_empty();
+        nodes.is_listed().then(|| ids.iter().any(is_there))
     }
 
     /// The Nodes with this `spec.providerID`, from the snapshot.

@@ -8,78 +8,132 @@ use crate::core::NodeView;
 use crate::remote::limits::NODES;
 
 /// Nodes by name, and names by provider ID.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct NodeIndex {
-    by_name: BTreeMap<String, Arc<NodeView>>,
+    by_name: BTreeMap<String, Entry>,
     by_provider_id: HashMap<String, BTreeSet<String>>,
-    listed: bool,
+    /// The number of the list that came last, or is under way.
+    list: u64,
+    is_complete: bool,
     kept: Kept,
 }
 
+#[derive(Debug)]
+struct Entry {
+    view: Arc<NodeView>,
+    /// The number of the list that it was in, or came after.
+    list: u64,
+    /// Whether it changed with a list that is not complete yet.
+    is_changed: bool,
+}
+
 impl NodeIndex {
+    /// An empty one, of a cluster in this namespace.
+    pub(super) fn of(namespace: &str) -> Self {
+        Self {
+            by_name: BTreeMap::new(),
+            by_provider_id: HashMap::new(),
+            list: 0,
+            is_complete: false,
+            kept: Kept::of(namespace),
+        }
+    }
+
     /// Stores a Node, and returns whether a controller waits for such a change.
     pub(super) fn apply(&mut self, view: &Arc<NodeView>) -> bool {
-        let before = self.by_name.insert(view.name.clone(), Arc::clone(view));
-        if let Some(before) = &before {
-            self.unlink(before);
+        self.store(view, false)
+    }
+
+    fn store(&mut self, view: &Arc<NodeView>, is_of_list: bool) -> bool {
+        let before = self.by_name.get(&view.name);
+        let is_told = before.is_none_or(|before| view.differs_meaningfully(&before.view));
+        let was_changed = before.is_some_and(|before| before.is_changed);
+        let entry = Entry {
+            view: Arc::clone(view),
+            list: self.list,
+            is_changed: is_of_list && (is_told || was_changed),
+        };
+        if let Some(before) = self.by_name.insert(view.name.clone(), entry) {
+            self.unlink(&before.view);
         }
-        self.kept.add(view.weight());
+        self.kept.add(weight(view));
         if let Some(id) = &view.provider_id {
             let names = self.by_provider_id.entry(id.clone()).or_default();
             names.insert(view.name.clone());
         }
-        before.is_none_or(|before| view.differs_meaningfully(&before))
+        is_told
     }
 
     /// Removes a Node, and returns it.
     pub(super) fn remove(&mut self, name: &str) -> Option<Arc<NodeView>> {
-        let view = self.by_name.remove(name)?;
+        let Entry { view, .. } = self.by_name.remove(name)?;
         self.unlink(&view);
         Some(view)
     }
 
-    /// Replaces all Nodes by `listed`. Returns the Nodes that changed meaningfully or were removed.
-    pub(super) fn replace(&mut self, listed: Vec<NodeView>) -> Vec<Arc<NodeView>> {
-        self.listed = true;
-        let names: BTreeSet<&str> = listed.iter().map(|view| view.name.as_str()).collect();
-        let is_gone = |name: &&String| !names.contains(name.as_str());
-        let gone: Vec<String> = self.by_name.keys().filter(is_gone).cloned().collect();
+    /// A list begins. It takes the place of the last one Node by Node, so that two are never kept.
+    pub(super) fn begin(&mut self) {
+        self.list += 1;
+    }
+
+    /// Stores a Node of the list that is under way.
+    pub(super) fn listed(&mut self, view: NodeView) {
+        self.store(&Arc::new(view), true);
+    }
+
+    /// The list is complete: removes the Nodes that are not in it. Returns those, and the ones that changed meaningfully.
+    pub(super) fn complete(&mut self) -> Vec<Arc<NodeView>> {
+        self.is_complete = true;
+        let is_gone = |(_, entry): &(&String, &Entry)| entry.list != self.list;
+        let gone = self.by_name.iter().filter(is_gone);
+        let gone: Vec<String> = gone.map(|(name, _)| name.clone()).collect();
         let mut changed: Vec<_> = gone.iter().filter_map(|name| self.remove(name)).collect();
-        for view in listed.into_iter().map(Arc::new) {
-            if self.apply(&view) {
-                changed.push(view);
+        for entry in self.by_name.values_mut() {
+            if std::mem::take(&mut entry.is_changed) {
+                changed.push(Arc::clone(&entry.view));
             }
         }
         changed
     }
 
+    /// Forgets all Nodes. Until the next list is complete, nobody knows which there are.
+    pub(super) fn clear(&mut self) {
+        let Self { list, kept, .. } = self;
+        let (list, namespace) = (*list, kept.namespace().to_owned());
+        *self = Self {
+            list,
+            ..Self::of(&namespace)
+        };
+    }
+
     /// Whether there are more Nodes than a workload cluster may have.
     pub(super) fn is_too_large(&self) -> bool {
-        is_too_large(self.by_name.len(), &self.kept)
+        self.by_name.len() > NODES || self.kept.is_too_large()
     }
 
     /// Whether there was a complete list.
     pub(super) fn is_listed(&self) -> bool {
-        self.listed
+        self.is_complete
     }
 
     pub(super) fn by_name(&self, name: &str) -> Option<Arc<NodeView>> {
-        self.by_name.get(name).cloned()
+        let entry = self.by_name.get(name).filter(|_| self.is_complete)?;
+        Some(Arc::clone(&entry.view))
     }
 
     /// The Nodes with this provider ID, by name. Each kubelet says by itself which one it has.
     pub(super) fn by_provider_id(&self, id: &str) -> Vec<Arc<NodeView>> {
         let names = self.by_provider_id.get(id).into_iter().flatten();
-        let nodes = names.filter_map(|name| self.by_name.get(name));
-        nodes.cloned().collect()
+        names.filter_map(|name| self.by_name(name)).collect()
     }
 
     pub(super) fn all(&self) -> Vec<Arc<NodeView>> {
-        self.by_name.values().cloned().collect()
+        let entries = self.by_name.values().filter(|_| self.is_complete);
+        entries.map(|entry| Arc::clone(&entry.view)).collect()
     }
 
     fn unlink(&mut self, view: &NodeView) {
-        self.kept.remove(view.weight());
+        self.kept.remove(weight(view));
         let Some(id) = &view.provider_id else { return };
         if let Some(names) = self.by_provider_id.get_mut(id) {
             names.remove(&view.name);
@@ -90,9 +144,9 @@ impl NodeIndex {
     }
 }
 
-/// Whether so many Nodes, of so many bytes, are too much.
-pub(super) fn is_too_large(nodes: usize, kept: &Kept) -> bool {
-    nodes > NODES || kept.is_too_large()
+/// About how many bytes a Node takes here: the maps have its name and provider ID once more.
+fn weight(view: &NodeView) -> usize {
+    view.weight() + 2 * view.name.len() + view.provider_id.as_ref().map_or(0, String::len)
 }
 
 #[cfg(test)]

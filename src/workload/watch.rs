@@ -12,8 +12,6 @@ use tokio::time::Instant;
 
 use super::cluster::{ClusterKey, Connectivity, State, Wake};
 use super::error::{self, Cause};
-use super::kept::Kept;
-use super::node_index::is_too_large;
 use crate::clock;
 use crate::core::NodeView;
 use crate::remote::limits::{ALL_VIEWS, NODES, VIEWS};
@@ -27,6 +25,9 @@ const AFTER_LIMIT: Duration = Duration::from_mins(1);
 
 /// A watch that lasted this long begins again at once; one that fails sooner is a failure like others.
 const LASTS: Duration = Duration::from_secs(30);
+
+/// A watch in which nothing happens sees this often whether the others need its room.
+const QUIET: Duration = Duration::from_secs(5);
 
 /// Why one watch ended.
 enum End {
@@ -50,6 +51,7 @@ pub(super) async fn follow(key: ClusterKey, client: Client, state: Arc<State>, w
             End::Relist => follower.failures = 0,
             End::Failed(why, cause) => {
                 follower.disconnected(&why, cause);
+                follower.make_room(cause);
                 tokio::select! {
                     () = tokio::time::sleep(pause(follower.failures, cause)) => {}
                     () = follower.state.relist_wanted(), if cause != Cause::Limit => {}
@@ -71,13 +73,6 @@ fn pause(failures: u32, cause: Cause) -> Duration {
         .min(longest)
 }
 
-/// The Nodes of a list that is not complete yet, and about how many bytes they take.
-#[derive(Default)]
-struct Listed {
-    nodes: Vec<NodeView>,
-    kept: Kept,
-}
-
 struct Follower {
     key: ClusterKey,
     client: Client,
@@ -90,7 +85,6 @@ impl Follower {
     async fn watch_once(&mut self) -> End {
         let nodes = Api::<Node>::all(self.client.clone());
         let mut events = pin!(watcher::watcher(nodes, watcher::Config::default()));
-        let mut listed = Listed::default();
         let mut is_listed = false;
         let begun = Instant::now();
         loop {
@@ -98,6 +92,12 @@ impl Follower {
                 event = events.next() => event,
                 // a list that is under way suffices
                 () = self.state.relist_wanted(), if is_listed => return End::Relist,
+                () = tokio::time::sleep(QUIET) => {
+                    if self.state.nodes().is_too_large() {
+                        return End::Failed(too_large(), Cause::Limit);
+                    }
+                    continue;
+                }
             };
             is_listed |= matches!(event, Some(Ok(Event::InitDone)));
             if is_listed && begun.elapsed() > LASTS {
@@ -105,9 +105,8 @@ impl Follower {
             }
             match event {
                 Some(Ok(event)) => {
-                    self.take(event, &mut listed);
-                    let is_too_large = is_too_large(listed.nodes.len(), &listed.kept);
-                    if is_too_large || self.state.nodes().is_too_large() {
+                    self.take(event);
+                    if self.state.nodes().is_too_large() {
                         return End::Failed(too_large(), Cause::Limit);
                     }
                 }
@@ -122,16 +121,21 @@ impl Follower {
         }
     }
 
-    fn take(&mut self, event: Event<Node>, listed: &mut Listed) {
+    /// Drops the Nodes of a cluster that has more of them than it may: its next list begins with nothing. This comes after
+    /// the connectivity, so that nobody takes a Node that was dropped for one that does not exist.
+    fn make_room(&self, cause: Cause) {
+        let mut nodes = self.state.nodes();
+        if cause == Cause::Limit || nodes.is_too_large() {
+            nodes.clear();
+        }
+    }
+
+    fn take(&mut self, event: Event<Node>) {
         match event {
-            Event::Init => *listed = Listed::default(),
-            Event::InitApply(node) => {
-                let view = NodeView::from_node(node);
-                listed.kept.add(view.weight());
-                listed.nodes.push(view);
-            }
+            Event::Init => self.state.nodes().begin(),
+            Event::InitApply(node) => self.state.nodes().listed(NodeView::from_node(node)),
             Event::InitDone => {
-                let changed = self.state.nodes().replace(std::mem::take(listed).nodes);
+                let changed = self.state.nodes().complete();
                 self.connected();
                 for view in changed {
                     (self.wake.node)(&self.key, &view);
@@ -204,19 +208,5 @@ fn explain(failure: &watcher::Error) -> (String, Cause) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_pause_doubles_from_a_quarter_of_a_second_to_five_seconds() {
-        let silent = |failures| pause(failures, Cause::Silence);
-        let millis: Vec<_> = (0..8).map(|n| silent(n).as_millis()).collect();
-        assert_eq!(millis, [250, 500, 1000, 2000, 4000, 5000, 5000, 5000]);
-        assert_eq!(silent(u32::MAX), Duration::from_secs(5));
-    }
-
-    #[test]
-    fn a_server_that_exceeds_a_limit_is_asked_once_a_minute() {
-        assert_eq!(pause(0, Cause::Limit), Duration::from_mins(1));
-    }
-}
+#[path = "watch_tests.rs"]
+mod tests;

@@ -122,12 +122,13 @@ fn look(
 
 /// The Nodes that the watch shows, or why it shows none.
 fn nodes(controller: &Clusters, cluster: &Cluster) -> Result<Vec<Arc<NodeView>>, String> {
-    let workload = controller.workloads.get(cluster).filter(|workload| {
+    let known = controller.workloads.get(cluster).and_then(|workload| {
+        // before the question whether they are known: they may be dropped in between
+        let nodes = workload.nodes();
         let is_connected = matches!(workload.connectivity(), Connectivity::Connected { .. });
-        is_connected && workload.is_synced()
+        (is_connected && workload.is_synced()).then_some(nodes)
     });
-    let workload = workload.ok_or("the cluster's API does not show the Nodes")?;
-    Ok(workload.nodes())
+    known.ok_or_else(|| "the cluster's API does not show the Nodes".to_owned())
 }
 
 fn facts(

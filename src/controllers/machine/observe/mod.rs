@@ -193,9 +193,7 @@ fn both(workloads: &Workloads, cluster: &Cluster) -> Both {
 /// Whether a Cluster has the Node of this Machine, once its Nodes have been listed.
 fn has_node(workloads: &Workloads, cluster: &Cluster, uid: &str) -> Option<bool> {
     let ids = names::provider_ids(uid);
-    let workload = workloads.get(cluster)?;
-    let is_there = |id: &String| !workload.nodes_by_provider_id(id).is_empty();
-    workload.is_synced().then(|| ids.iter().any(is_there))
+    workloads.get(cluster)?.has_provider_id(&ids)
 }
 
 fn observed_cluster(
