@@ -10,6 +10,8 @@ use http::{Response, Uri};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::BoxError;
 
+use super::Places;
+
 /// Time limit of a request, up to the last byte of its answer, or the first byte of a watch. An API server's limit for
 /// webhooks is 30 s.
 pub(super) const CALL: Duration = Duration::from_secs(40);
@@ -40,8 +42,9 @@ pub const VIEWS: usize = 16 << 20;
 /// namespace whatever the others have.
 pub const ALL_VIEWS: usize = 64 << 20;
 
-/// An answer of more than this needs a turn. All clients together have [`TURNS`], in the order in which they asked, and
-/// each has one at most, so a server that uses its turn badly delays the others by [`TURN`] and no more.
+/// An answer of more than this needs a turn. All clients together have [`TURNS`], in the order in which they asked. Each has one
+/// at most, and of each namespace one client at most stands in the queue: however many servers of a namespace use their turns
+/// badly, the clients of another one wait for [`TURN`] and those of the other namespaces before them.
 ///
 /// A turn ends with the last byte of its answer, before kube decodes that. It does so in the same poll, and who takes a page of
 /// Nodes makes views of all of it before it waits for anything again: so no more answers are decoded at once than the runtime
@@ -54,7 +57,23 @@ pub(super) const TURN: Duration = Duration::from_secs(20);
 /// Time limit of the wait for a turn.
 pub(super) const WAIT: Duration = Duration::from_mins(2);
 
-static LARGE: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(TURNS)));
+/// The queue for turns.
+struct Queue {
+    large: Arc<Semaphore>,
+    /// The place of each namespace in it.
+    places: Places,
+}
+
+static QUEUE: LazyLock<Queue> = LazyLock::new(Queue::new);
+
+impl Queue {
+    fn new() -> Self {
+        Self {
+            large: Arc::new(Semaphore::new(TURNS)),
+            places: Places::new(1),
+        }
+    }
+}
 
 /// What a server exceeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,6 +133,9 @@ fn is_large_head(error: &(dyn std::error::Error + 'static)) -> bool {
 pub(super) struct Share {
     pub(super) server: Arc<str>,
     own: Arc<Semaphore>,
+    /// Shared by those of a namespace.
+    place: Arc<Semaphore>,
+    large: Arc<Semaphore>,
     /// Consecutive pages of a list, by path.
     pages: Mutex<HashMap<String, usize>>,
 }
@@ -125,19 +147,27 @@ pub(super) struct Turn {
 }
 
 impl Share {
-    /// That of the server at `url`.
-    pub(super) fn of(url: &Uri) -> Arc<Self> {
+    /// That of the server at `url`, of a Cluster in this namespace.
+    pub(super) fn of(url: &Uri, namespace: &str) -> Arc<Self> {
+        Self::among(&QUEUE, url, namespace)
+    }
+
+    fn among(queue: &Queue, url: &Uri, namespace: &str) -> Arc<Self> {
         Arc::new(Self {
             server: url.authority().map_or("", |at| at.as_str()).into(),
             own: Arc::new(Semaphore::new(1)),
+            place: queue.places.of(namespace),
+            large: Arc::clone(&queue.large),
             pages: Mutex::default(),
         })
     }
 
-    /// Waits for a turn; first for the client's own, so that one client stands in the queue of all once.
+    /// Waits for a turn; first for the client's own, and then for the place of its namespace in the queue of all, which the next
+    /// one of the namespace takes when this one has its turn.
     pub(super) async fn turn(self: Arc<Self>) -> Option<Turn> {
         let own = Arc::clone(&self.own).acquire_owned().await.ok()?;
-        let large = Arc::clone(&LARGE).acquire_owned().await.ok()?;
+        let _place = self.place.acquire().await.ok()?;
+        let large = Arc::clone(&self.large).acquire_owned().await.ok()?;
         Some(Turn {
             _own: own,
             _large: large,

@@ -48,7 +48,7 @@ fn each_line_of_a_watch_has_a_limit_and_so_have_all_of_them() {
 
 #[test]
 fn a_list_has_a_last_page_whatever_its_tokens_are() {
-    let share = Share::of(&Uri::from_static("https://192.0.2.1:6443"));
+    let share = Share::of(&Uri::from_static("https://192.0.2.1:6443"), "default");
     let first = Uri::from_static("/api/v1/nodes?limit=500");
     let list = |pages: usize| {
         share.page(&first)?;
@@ -69,11 +69,38 @@ fn a_list_has_a_last_page_whatever_its_tokens_are() {
 #[tokio::test]
 async fn a_client_has_one_turn_and_leaves_the_others_theirs() {
     let url = Uri::from_static("https://192.0.2.1:6443");
-    let (greedy, other) = (Share::of(&url), Share::of(&url));
+    let queue = Queue::new();
+    let share = || Share::among(&queue, &url, "default");
+    let (greedy, other) = (share(), share());
     let first = Arc::clone(&greedy).turn().await;
     let mut second = Box::pin(Arc::clone(&greedy).turn());
     assert!(futures::poll!(&mut second).is_pending());
     assert!(other.turn().await.is_some());
     drop(first);
     assert!(second.await.is_some());
+}
+
+#[tokio::test]
+async fn a_namespace_stands_in_the_queue_once_however_many_servers_it_has() {
+    let url = Uri::from_static("https://192.0.2.1:6443");
+    let queue = Queue::new();
+    let turn = |namespace| Box::pin(Share::among(&queue, &url, namespace).turn());
+    let mut greedy: Vec<_> = (0..30).map(|_| turn("greedy")).collect();
+    let mut held = Vec::new();
+    for turn in &mut greedy[..TURNS] {
+        held.push(turn.await);
+    }
+    for waiting in &mut greedy[TURNS..] {
+        assert!(futures::poll!(waiting).is_pending());
+    }
+    let mut other = turn("other");
+    assert!(futures::poll!(&mut other).is_pending());
+    // the one of the greedy that was first in the queue, and then the other
+    held.truncate(TURNS - 2);
+    assert!(futures::poll!(&mut greedy[TURNS]).is_ready());
+    assert!(futures::poll!(&mut other).is_ready());
+    drop(held);
+    for waiting in &mut greedy[TURNS + 1..] {
+        assert!(waiting.await.is_some(), "the others have theirs after that");
+    }
 }

@@ -142,7 +142,7 @@ async fn an_endless_answer_and_an_endless_line_cost_no_more_than_their_limits() 
         ),
     ];
     for (uri, limit, what) in cases {
-        let share = Share::of(&Uri::from_static("https://192.0.2.1:6443"));
+        let share = Share::of(&Uri::from_static("https://192.0.2.1:6443"), "default");
         let (bytes, error) = flooded(uri, &PIECE, Some(share)).await;
         assert_eq!(bytes, limit, "{error}");
         let said = format!("the server 192.0.2.1:6443 sent more than {what};");
@@ -158,7 +158,7 @@ async fn a_redirect_is_an_error_that_names_the_server() {
             .header("Location", "/readyz");
         at_once(Ok::<_, BoxError>(answer.body(Flood(b"x")).unwrap()))
     };
-    let share = Share::of(&Uri::from_static("https://192.0.2.1:6443"));
+    let share = Share::of(&Uri::from_static("https://192.0.2.1:6443"), "default");
     let mut service = Patience::with(service_fn(circle), Some(share));
     let error = service.call(request("/readyz")).await.err().unwrap();
     let said = "the server 192.0.2.1:6443 answers with a redirect, which is not followed";

@@ -147,8 +147,8 @@ impl Drop for Attempt<'_> {
     }
 }
 
-/// A client for `config` over `route`, of a server that is not the manager's own: what it sends has the
-/// [limits](super::limits). It connects with the first request. Each request has a time limit, and a
+/// A client for `config` over `route`, of a server of a Cluster in `namespace` that is not the manager's own: what it sends has
+/// the [limits](super::limits). It connects with the first request. Each request has a time limit, and a
 /// connection to a peer that does not answer is closed.
 ///
 /// Errors of the route are errors of requests, with a [`ConnectError`](super::ConnectError) or
@@ -156,8 +156,12 @@ impl Drop for Attempt<'_> {
 ///
 /// # Errors
 /// `config` cannot be used.
-pub fn kube_client(config: kube::Config, route: Route) -> kube::Result<kube::Client> {
-    let share = Share::of(&config.cluster_url);
+pub fn kube_client(
+    config: kube::Config,
+    route: Route,
+    namespace: &str,
+) -> kube::Result<kube::Client> {
+    let share = Share::of(&config.cluster_url, namespace);
     Ok(builder(config, route, Some(share))?.build())
 }
 

@@ -274,7 +274,7 @@ async fn connect(controller: &Clusters, cluster: &Cluster) -> Result<(), Reconci
     let failed = |error: String| ReconcileError::other(format!("use Secret {name}"), error);
     let config = given::config(&text).await.map_err(failed)?;
     let (route, jump) = route::choose(controller, cluster).await;
-    let client = kube_client(workload::client_config(config), route)
+    let client = kube_client(workload::client_config(config), route, &namespace(cluster))
         .map_err(|error| failed(error.to_string()))?;
     controller.workloads.connect(cluster, client);
     let digest = Some(secrets::digest(&text));

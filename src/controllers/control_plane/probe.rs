@@ -37,6 +37,7 @@ const CLOSED: &str = "its port is closed";
 /// How the components of a Cluster are asked.
 pub(super) struct Probes<'a> {
     planes: &'a ControlPlanes,
+    namespace: String,
     /// For the API servers, and their port; or why they cannot be asked.
     api: Result<(kube::Config, u16), String>,
     /// Controller manager and scheduler.
@@ -87,6 +88,7 @@ impl<'a> Probes<'a> {
         ];
         Self {
             planes,
+            namespace: cluster.namespace().unwrap_or_default(),
             api: api_config(planes, cluster, port)
                 .await
                 .map(|config| (config, port)),
@@ -194,7 +196,7 @@ impl<'a> Probes<'a> {
     ) -> Result<kube::Client, String> {
         let route = self.planes.hosts.tunnel(server, port).await;
         let route = route.map_err(|error| error.message)?;
-        kube_client(config, route).map_err(|error| error.to_string())
+        kube_client(config, route, &self.namespace).map_err(|error| error.to_string())
     }
 }
 

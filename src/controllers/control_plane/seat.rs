@@ -43,6 +43,7 @@ impl ControlPlanes {
     /// Why no etcd of this Cluster can be asked, as a message.
     pub(super) async fn seats(&self, cluster: &Cluster) -> Result<Vec<Seat>, String> {
         let config = self.etcd_config(cluster).await?;
+        let namespace = cluster.namespace().unwrap_or_default();
         let mut seats = Vec::new();
         for machine in self.machines(cluster) {
             let Some((server, address)) = self.providers.server_of(&machine) else {
@@ -50,7 +51,7 @@ impl ControlPlanes {
             };
             let route = self.hosts.tunnel(server.as_ref(), CLIENT_PORT).await;
             let etcd = route.map_err(|error| error.message).and_then(|route| {
-                let client = kube_client(config.clone(), route);
+                let client = kube_client(config.clone(), route, &namespace);
                 client.map(Etcd::new).map_err(|error| error.to_string())
             });
             seats.push(Seat {

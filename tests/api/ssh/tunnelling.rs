@@ -189,7 +189,7 @@ async fn a_kube_client_goes_to_the_address_of_its_config_through_the_host() {
         pool: Pool::new(),
         targets: Arc::new(Targets::new(vec![sshd.target()])),
     };
-    let client = kube_client(config(&format!("http://{server}"), None), route).unwrap();
+    let client = kube_client(config(&format!("http://{server}"), None), route, "default").unwrap();
     assert_eq!(
         client.apiserver_version().await.unwrap().git_version,
         "v1.36.3"
@@ -209,7 +209,7 @@ async fn a_kube_client_goes_through_another_host_when_one_does_not_answer() {
         pool: Pool::new(),
         targets: Arc::new(Targets::new(vec![off, sshd.target()])),
     };
-    let client = kube_client(config(&format!("http://{server}"), None), route).unwrap();
+    let client = kube_client(config(&format!("http://{server}"), None), route, "default").unwrap();
     assert_eq!(
         client.apiserver_version().await.unwrap().git_version,
         "v1.36.3"
@@ -223,20 +223,20 @@ async fn a_kube_client_goes_to_a_fixed_address_and_checks_the_certificate_of_its
     let (server, certificate) = tls_server().await;
     let route = || fixed(&Pool::new(), &sshd.target(), server);
     let url = "https://kubernetes.test:6443";
-    let client = kube_client(config(url, Some(certificate.clone())), route()).unwrap();
+    let client = kube_client(config(url, Some(certificate.clone())), route(), "default").unwrap();
     assert_eq!(
         client.apiserver_version().await.unwrap().git_version,
         "v1.36.3"
     );
 
     let other = "https://elsewhere.test:6443";
-    let client = kube_client(config(other, Some(certificate)), route()).unwrap();
+    let client = kube_client(config(other, Some(certificate)), route(), "default").unwrap();
     assert!(
         client.apiserver_version().await.is_err(),
         "the certificate is not for that name"
     );
     let (_, stranger) = tls_server().await;
-    let client = kube_client(config(url, Some(stranger)), route()).unwrap();
+    let client = kube_client(config(url, Some(stranger)), route(), "default").unwrap();
     assert!(
         client.apiserver_version().await.is_err(),
         "the certificate is not from that CA"
@@ -250,7 +250,7 @@ async fn a_kube_client_connects_again_after_its_connection_was_lost() {
     let (server, certificate) = tls_server().await;
     let (pool, target) = (Pool::new(), sshd.target());
     let config = config("https://kubernetes.test:6443", Some(certificate));
-    let client = kube_client(config, fixed(&pool, &target, server)).unwrap();
+    let client = kube_client(config, fixed(&pool, &target, server), "default").unwrap();
     assert!(client.apiserver_version().await.is_ok());
     let session = pool.session(&target).await.unwrap();
     sshd.kill_connections();
@@ -272,7 +272,12 @@ async fn a_kube_client_without_a_way_names_the_cause() {
     let (mut sshd, server) = (Sshd::new(), plain_server().await);
     sshd.stop();
     let config = config("http://kubernetes.test", None);
-    let client = kube_client(config, fixed(&Pool::new(), &sshd.target(), server)).unwrap();
+    let client = kube_client(
+        config,
+        fixed(&Pool::new(), &sshd.target(), server),
+        "default",
+    )
+    .unwrap();
     let error = client.apiserver_version().await.unwrap_err();
     let mut causes = Vec::new();
     let mut next: Option<&dyn std::error::Error> = Some(&error);

@@ -62,7 +62,7 @@ async fn a_member_behind_a_wire_that_stands_still_is_said_and_fresh_soon_after()
     let wire = Wire::to(port).await;
     let url = format!("https://127.0.0.1:{}", wire.port);
     config.cluster_url = url.parse().expect("a URL");
-    let client = kube_client(config, Route::Direct(Reach::ANYWHERE)).expect("a client");
+    let client = kube_client(config, Route::Direct(Reach::ANYWHERE), "default").expect("a client");
     let (registry, mut wakes) = registry();
     let member = registry.connect(key("wire"), client.clone());
     next_for(&mut wakes, "cluster").await;

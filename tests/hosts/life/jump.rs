@@ -135,7 +135,7 @@ async fn etcd_answers_through_the_gate(world: &World) {
     let base64 = |text: String| base64::engine::general_purpose::STANDARD.encode(text);
     config.auth_info.client_certificate_data = Some(base64(read("healthcheck-client.crt")));
     config.auth_info.client_key_data = Some(base64(read("healthcheck-client.key")).into());
-    let etcd = kube_client(config, route).expect("a client");
+    let etcd = kube_client(config, route, "default").expect("a client");
     let health = http::Request::get("/health").body(Vec::new());
     let answer = etcd.request_text(health.expect("a request")).await;
     assert!(
