@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 
 use super::machine_provider_spec::strict;
 
+/// Most addons of a cluster: each is an object that is read.
+const ADDONS: usize = 64;
+
 /// Tatara's settings of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -26,6 +29,7 @@ pub struct ClusterProviderSpec {
     pub kube_proxy_configuration: Map<String, Value>,
     /// Manifests that are applied once the API answers, in order, and again when they change.
     #[serde(default)]
+    #[schemars(length(max = 64))]
     pub addons: Vec<Addon>,
     /// Where ClusterProfiles are published.
     #[serde(default)]
@@ -158,10 +162,44 @@ impl ClusterProviderSpec {
                 text("kind")
             ));
         }
-        strict(value).map_err(|problem| format!("spec.providerSpec.value: {problem}"))
+        let spec: Self =
+            strict(value).map_err(|problem| format!("spec.providerSpec.value: {problem}"))?;
+        if spec.addons.len() > ADDONS {
+            return Err(format!(
+                "spec.providerSpec.value: addons has {} entries, and at most {ADDONS} are possible; put several manifests into one",
+                spec.addons.len()
+            ));
+        }
+        Ok(spec)
     }
 }
 
 fn api_port() -> u16 {
     6443
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_cluster_has_no_more_addons_than_are_read() {
+        let decode = |addons: usize| {
+            let addons: Vec<_> = (0..addons)
+                .map(|n| json!({"name": format!("a{n}")}))
+                .collect();
+            let value = json!({
+                "apiVersion": "tatara.dev/v1alpha1", "kind": "ClusterProviderSpec", "addons": addons,
+            });
+            ClusterProviderSpec::decode(Some(&value)).map(|spec| spec.addons.len())
+        };
+        assert_eq!(decode(64), Ok(64));
+        let why = decode(65).expect_err("too many");
+        assert!(
+            why.contains("addons has 65 entries, and at most 64"),
+            "{why}"
+        );
+    }
 }

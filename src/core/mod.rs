@@ -33,6 +33,7 @@ pub mod tried;
 pub mod trouble;
 pub mod wire;
 pub mod words;
+pub mod yaml;
 
 pub use key::Key;
 pub use next::{Next, TRANSIENT, new_for};

@@ -48,6 +48,8 @@ impl fmt::Display for Problem {
 
 /// How many objects are named with one cause.
 const NAMED: usize = 3;
+/// Problems of each kind that are kept: a cluster's API server may say another 1 KiB of each object.
+const PROBLEMS: usize = 256;
 
 /// All problems: each cause once, after the objects that have it.
 pub fn sentences(problems: &[Problem]) -> String {
@@ -80,38 +82,58 @@ pub fn sentences(problems: &[Problem]) -> String {
 /// # Errors
 /// The workload cluster does not answer.
 pub async fn apply(client: &Client, documents: Vec<Document>) -> Result<Outcome, Error> {
-    let mut kinds = Kinds::default();
-    let mut outcome = Outcome::default();
+    let mut applying = Applying::default();
     for document in in_order(documents) {
-        let problem = |message: String| Problem {
-            object: document.to_string(),
-            message,
-        };
-        match apply_one(client, &mut kinds, &document).await {
-            Ok(Some(_)) => outcome.applied += 1,
-            Ok(None) => outcome.pending.push(problem(format!(
-                "the cluster does not serve {} {} yet",
-                document.group_version.api_version(),
-                document.kind
-            ))),
-            Err(error) => match code(&error) {
-                Some(404) => outcome.pending.push(problem(reason(&error))),
-                Some(_) => outcome.failed.push(problem(reason(&error))),
-                None => return Err(Error::new(format!("apply {document}"), error)),
-            },
-        }
+        applying.add(client, &document).await?;
     }
-    Ok(outcome)
+    Ok(applying.outcome)
 }
 
-/// The resource of a kind; `None` if the kind is not served.
-async fn apply_one(
-    client: &Client,
-    kinds: &mut Kinds,
-    document: &Document,
-) -> kube::Result<Option<DynamicObject>> {
+/// Applies one document after another, as [`apply`] does.
+#[derive(Default)]
+pub struct Applying {
+    kinds: Kinds,
+    /// The result so far.
+    pub outcome: Outcome,
+}
+
+impl Applying {
+    /// Applies a document.
+    ///
+    /// # Errors
+    /// The workload cluster does not answer.
+    pub async fn add(&mut self, client: &Client, document: &Document) -> Result<(), Error> {
+        let (problems, message) = match apply_one(client, &mut self.kinds, document).await {
+            Ok(true) => {
+                self.outcome.applied += 1;
+                return Ok(());
+            }
+            Ok(false) => {
+                let kind = document.group_version.api_version();
+                let kind = format!("{kind} {}", document.kind);
+                let message = format!("the cluster does not serve {kind} yet");
+                (&mut self.outcome.pending, message)
+            }
+            Err(error) => match code(&error) {
+                Some(404) => (&mut self.outcome.pending, reason(&error)),
+                Some(_) => (&mut self.outcome.failed, reason(&error)),
+                None => return Err(Error::new(format!("apply {document}"), error)),
+            },
+        };
+        if problems.len() < PROBLEMS {
+            problems.push(Problem {
+                object: document.to_string(),
+                message,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Whether the kind of the object is served; if so, it is applied.
+async fn apply_one(client: &Client, kinds: &mut Kinds, document: &Document) -> kube::Result<bool> {
     let Some((resource, scope)) = kinds.find(client, document).await? else {
-        return Ok(None);
+        return Ok(false);
     };
     let objects: Api<DynamicObject> = match scope {
         Scope::Cluster => Api::all_with(client.clone(), &resource),
@@ -125,7 +147,7 @@ async fn apply_one(
     objects
         .patch(&document.name, &params, &patch)
         .await
-        .map(Some)
+        .map(|_| true)
 }
 
 /// Kinds that the workload cluster serves, read once per group and version that the manifests name.

@@ -5,12 +5,20 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kube::config::{AuthInfo, Cluster, KubeConfigOptions, Kubeconfig};
 
+use crate::core::yaml::RECORD;
+
 /// The client configuration of a kubeconfig.
 ///
 /// # Errors
 /// Why the kubeconfig cannot be used, without any secret of it.
 pub async fn config(text: &str) -> Result<kube::Config, String> {
-    let given = Kubeconfig::from_yaml(text).map_err(|_| "it is not a kubeconfig".to_owned())?;
+    // kube's own reader follows every alias
+    let read: Option<Vec<Kubeconfig>> = RECORD.read(text).ok();
+    let given = read.and_then(|all| {
+        let mut all = all.into_iter();
+        all.try_fold(Kubeconfig::default(), Kubeconfig::merge).ok()
+    });
+    let given = given.ok_or("it is not a kubeconfig of at most 256 KiB")?;
     if let Some(field) = refused(&given) {
         return Err(format!(
             "it uses {field}, which would run a program or read a file of the manager; put the data inline \
@@ -209,6 +217,18 @@ users: [{{name: u, user: {{{user}}}}}]
             let problem = server(&used(text("token: t", &change)).await).expect_err(says);
             assert!(problem.contains(says), "{problem}");
         }
+    }
+
+    #[tokio::test]
+    async fn aliases_of_a_kubeconfig_are_not_followed_for_ever() {
+        let mut given = format!("{}\npreferences:\n", text("token: t", ""));
+        given += &format!(
+            "  extensions:\n  - &a {{name: {}}}\n",
+            "x".repeat(100 << 10)
+        );
+        given += &"  - *a\n".repeat(60);
+        let problem = config(&given).await.expect_err("too much");
+        assert_eq!(problem, "it is not a kubeconfig of at most 256 KiB");
     }
 
     #[tokio::test]

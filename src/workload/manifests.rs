@@ -4,10 +4,13 @@ use std::fmt;
 
 use kube::core::GroupVersion;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
+use crate::core::yaml::MANIFESTS;
+
 /// One object of a manifest.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Document {
     /// Its origin, for messages: `document 2 of kube-flannel.yaml`.
     pub origin: String,
@@ -19,8 +22,8 @@ pub struct Document {
     pub namespace: Option<String>,
     /// Name.
     pub name: String,
-    /// The object.
-    pub object: Value,
+    /// The object, as text: decoded, a few bytes of it take hundreds.
+    pub object: Box<RawValue>,
 }
 
 impl fmt::Display for Document {
@@ -62,7 +65,22 @@ pub enum ManifestError {
         /// The value.
         value: String,
     },
+    /// There are more objects than one attempt applies.
+    #[error("{origin} has more than {OBJECTS} objects; distribute them over several addons")]
+    Many {
+        /// The stream.
+        origin: String,
+    },
+    /// It is too long once its aliases are followed.
+    #[error("{origin} has more than {} MiB as JSON; distribute it over several addons", MANIFESTS.scalars >> 20)]
+    Long {
+        /// The stream.
+        origin: String,
+    },
 }
+
+/// Objects of one stream.
+const OBJECTS: usize = 2_000;
 
 /// Parses a YAML stream as kubectl does: YAML 1.1 booleans and octal numbers (file modes); empty
 /// documents are skipped, and a `v1 List` becomes its items. `source` is its name in messages.
@@ -70,25 +88,32 @@ pub enum ManifestError {
 /// # Errors
 /// The stream is not valid YAML, or a document is not a Kubernetes object.
 pub fn parse(source: &str, stream: &str) -> Result<Vec<Document>, ManifestError> {
-    let options = serde_saphyr::options! {
-        legacy_octal_numbers: true,
-        with_snippet: false,
-    };
-    let documents = serde_saphyr::from_multiple_with_options::<Value>(stream, options);
-    let documents = documents.map_err(|error| ManifestError::Syntax {
-        origin: source.to_owned(),
-        problem: error.to_string(),
-    })?;
+    let documents: Vec<Value> =
+        MANIFESTS
+            .read(stream)
+            .map_err(|problem| ManifestError::Syntax {
+                origin: source.to_owned(),
+                problem,
+            })?;
     let mut read = Vec::with_capacity(documents.len());
+    let mut bytes = 0;
     for (index, document) in documents.into_iter().enumerate() {
         let origin = format!("document {} of {source}", index + 1);
-        match list_items(&document) {
-            Some(items) => {
-                for item in items {
-                    read.push(read_one(&origin, item.clone())?);
-                }
+        let items = match list_items(&document) {
+            Some(items) => items.iter().collect(),
+            None => vec![&document],
+        };
+        for item in items {
+            let one = read_one(&origin, item)?;
+            bytes += one.object.get().len();
+            let origin = || source.to_owned();
+            if bytes > MANIFESTS.scalars {
+                return Err(ManifestError::Long { origin: origin() });
             }
-            None => read.push(read_one(&origin, document)?),
+            if read.len() == OBJECTS {
+                return Err(ManifestError::Many { origin: origin() });
+            }
+            read.push(one);
         }
     }
     Ok(read)
@@ -99,7 +124,7 @@ fn list_items(document: &Value) -> Option<&Vec<Value>> {
     document.get("items").filter(|_| is_list)?.as_array()
 }
 
-fn read_one(origin: &str, object: Value) -> Result<Document, ManifestError> {
+fn read_one(origin: &str, object: &Value) -> Result<Document, ManifestError> {
     let text = |pointer: &str| {
         let text = object.pointer(pointer).and_then(Value::as_str);
         text.filter(|text| !text.is_empty()).map(str::to_owned)
@@ -121,22 +146,47 @@ fn read_one(origin: &str, object: Value) -> Result<Document, ManifestError> {
         kind: needed("/kind", "kind")?,
         namespace: text("/metadata/namespace"),
         name: needed("/metadata/name", "metadata.name")?,
-        object,
+        object: raw(object).map_err(|error| ManifestError::Syntax {
+            origin: origin.to_owned(),
+            problem: error.to_string(),
+        })?,
     })
+}
+
+fn raw(object: &Value) -> serde_json::Result<Box<RawValue>> {
+    RawValue::from_string(serde_json::to_string(object)?)
+}
+
+/// When an object is applied: prerequisites first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    /// A Namespace.
+    Namespace,
+    /// A CustomResourceDefinition.
+    Definition,
+    /// Any other.
+    Rest,
+}
+
+impl Rank {
+    /// All of them, in order.
+    pub const ALL: [Self; 3] = [Self::Namespace, Self::Definition, Self::Rest];
+}
+
+impl Document {
+    /// When it is applied.
+    pub fn rank(&self) -> Rank {
+        match (self.group_version.group.as_str(), self.kind.as_str()) {
+            ("", "Namespace") => Rank::Namespace,
+            ("apiextensions.k8s.io", "CustomResourceDefinition") => Rank::Definition,
+            _ => Rank::Rest,
+        }
+    }
 }
 
 /// Sorts prerequisites first: Namespaces, then CustomResourceDefinitions, then the rest in their order.
 pub fn in_order(mut documents: Vec<Document>) -> Vec<Document> {
-    documents.sort_by_key(|document| {
-        match (
-            document.group_version.group.as_str(),
-            document.kind.as_str(),
-        ) {
-            ("", "Namespace") => 0,
-            ("apiextensions.k8s.io", "CustomResourceDefinition") => 1,
-            _ => 2,
-        }
-    });
+    documents.sort_by_key(Document::rank);
     documents
 }
 

@@ -38,8 +38,10 @@ items:
             "document 3 of cni.yaml: Secret d",
         ]
     );
-    assert_eq!(documents[0].object["data"]["on"], "yes", "keys stay words");
-    let spec = &documents[1].object["spec"]["template"]["spec"];
+    let object =
+        |at: usize| -> Value { serde_json::from_str(documents[at].object.get()).expect("JSON") };
+    assert_eq!(object(0)["data"]["on"], "yes", "keys stay words");
+    let spec = &object(1)["spec"]["template"]["spec"];
     assert_eq!(spec["hostNetwork"], true);
     assert_eq!(spec["volumes"][0]["configMap"]["defaultMode"], 0o644);
     assert_eq!(documents[1].group_version.group, "apps");
@@ -129,4 +131,36 @@ fn the_digest_changes_with_every_byte_and_with_the_borders_between_streams() {
     ] {
         assert_ne!(base, other);
     }
+}
+
+#[test]
+fn a_stream_that_becomes_large_is_refused_with_what_to_do() {
+    let object = |n: usize| format!("apiVersion: v1\nkind: X\nmetadata: {{name: a{n}}}\n---\n");
+    let of = |objects: usize| (0..objects).map(object).collect::<String>();
+    assert_eq!(parse("f", &of(500)).expect("a stream").len(), 500);
+    let item = "- {apiVersion: v1, kind: X, metadata: {name: a}}\n";
+    let list = format!("apiVersion: v1\nkind: List\nitems:\n{}", item.repeat(2_001));
+    let refused = parse("f", &list).expect_err("too many").to_string();
+    assert!(
+        refused.starts_with("f has more than 2000 objects; distribute them"),
+        "{refused}"
+    );
+    // a control character takes six bytes of JSON
+    let text = "\\x01".repeat(200 << 10);
+    let data = format!("data: {{b: &b \"{text}\", c: *b, d: *b, e: *b}}\n");
+    let escaped = format!("{}{data}", object(0).trim_end_matches("---\n"));
+    let refused = parse("f", &escaped).expect_err("too long");
+    assert!(
+        refused
+            .to_string()
+            .starts_with("f has more than 4 MiB as JSON; distribute it"),
+        "{refused}"
+    );
+    let mut aliased = format!(
+        "apiVersion: v1\nkind: X\nmetadata: {{name: &a {}}}\nb:\n",
+        "x".repeat(900 << 10)
+    );
+    aliased += &"- *a\n".repeat(300);
+    let refused = parse("f", &aliased).expect_err("too long").to_string();
+    assert!(refused.starts_with("f is not valid YAML"), "{refused}");
 }

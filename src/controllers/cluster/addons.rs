@@ -1,6 +1,9 @@
 //! Addons: manifests from ConfigMaps and Secrets, applied once the API is available and again when they
 //! change.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::jiff::Timestamp;
 use kube::{Api, Client, ResourceExt};
@@ -11,7 +14,15 @@ use crate::api::{Cluster, ClusterProviderSpec};
 use crate::core::Next;
 use crate::core::cluster::{Addons, Attempt, ReadAt};
 use crate::engine::ReconcileError;
-use crate::workload::{addons, manifests};
+use crate::remote::Places;
+use crate::workload;
+use crate::workload::addons::{self, Applying, Outcome};
+use crate::workload::manifests::{self, Document, Rank};
+
+/// Bytes of all addons of a Cluster.
+const BYTES: usize = 8 << 20;
+/// Clusters of one namespace whose addons are in memory.
+static AT_ONCE: LazyLock<Places> = LazyLock::new(|| Places::new(2));
 
 /// State of the addons of a cluster.
 #[derive(Default)]
@@ -93,7 +104,7 @@ pub async fn apply(
     Ok(())
 }
 
-/// Digest of the addons' sources, and the result of applying them.
+/// Digest of the addons' sources, and the result of applying them. They are decoded one after another, so that one is in memory.
 async fn attempt(
     controller: &Clusters,
     cluster: &Cluster,
@@ -101,6 +112,8 @@ async fn attempt(
     workload: &Client,
     before: Option<&Attempt>,
 ) -> Result<(String, Addons), ReconcileError> {
+    let place = AT_ONCE.of(&cluster.namespace().unwrap_or_default());
+    let _place = place.acquire_owned().await;
     let streams = match sources(controller, cluster, spec).await? {
         Ok(streams) => streams,
         Err(problem) => return Ok((String::new(), Addons::Failed(problem))),
@@ -113,14 +126,15 @@ async fn attempt(
     if before.is_some_and(|last| last.is_of(&digest)) {
         return Ok((digest, Addons::Applied));
     }
-    let mut documents = Vec::new();
+    // nothing is applied while one of them cannot be read
+    let mut ranks = BTreeSet::new();
     for (name, text) in &streams {
         match manifests::parse(name, text) {
-            Ok(parsed) => documents.extend(parsed),
+            Ok(parsed) => ranks.extend(parsed.iter().map(Document::rank)),
             Err(error) => return Ok((digest, Addons::Failed(error.to_string()))),
         }
     }
-    let state = match addons::apply(workload, documents).await {
+    let state = match apply_streams(workload, &streams, ranks).await {
         Err(error) => Addons::Pending(error.sentence()),
         Ok(outcome) if !outcome.failed.is_empty() => {
             Addons::Refused(addons::sentences(&outcome.failed))
@@ -133,6 +147,25 @@ async fn attempt(
     Ok((digest, state))
 }
 
+/// Applies the objects of all streams, those of a rank after those of the ranks before it.
+async fn apply_streams(
+    workload: &Client,
+    streams: &[(String, String)],
+    ranks: BTreeSet<Rank>,
+) -> Result<Outcome, workload::Error> {
+    let mut applying = Applying::default();
+    for rank in ranks {
+        for (name, text) in streams {
+            let mut documents = manifests::parse(name, text).unwrap_or_default();
+            documents.retain(|document| document.rank() == rank);
+            for document in documents {
+                applying.add(workload, &document).await?;
+            }
+        }
+    }
+    Ok(applying.outcome)
+}
+
 /// The YAML streams in order, each with its name for messages.
 async fn sources(
     controller: &Clusters,
@@ -141,6 +174,7 @@ async fn sources(
 ) -> Result<Result<Vec<(String, String)>, String>, ReconcileError> {
     let namespace = cluster.namespace().unwrap_or_default();
     let mut streams = Vec::new();
+    let mut bytes = 0;
     for addon in &spec.addons {
         let Some(data) = read(controller, &namespace, addon).await? else {
             return Ok(Err(format!(
@@ -149,12 +183,26 @@ async fn sources(
                 addon.name
             )));
         };
+        bytes += data.iter().map(|(_, text)| text.len()).sum::<usize>();
+        if let Some(problem) = too_large(bytes) {
+            return Ok(Err(problem));
+        }
         streams.extend(
             data.into_iter()
                 .map(|(key, text)| (format!("{} {}, key {key}", kind(addon), addon.name), text)),
         );
     }
     Ok(Ok(streams))
+}
+
+fn too_large(bytes: usize) -> Option<String> {
+    (bytes > BYTES).then(|| {
+        format!(
+            "the addons of spec.providerSpec.value have more than {} MiB together; remove some, and apply them by another way, \
+such as Helm with the cluster's kubeconfig",
+            BYTES >> 20
+        )
+    })
 }
 
 fn kind(addon: &Addon) -> &'static str {
@@ -190,5 +238,20 @@ async fn read(
                     .collect()
             }))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addons_have_a_size_together() {
+        assert_eq!(too_large(BYTES), None);
+        let told = too_large(BYTES + 1).expect("too large");
+        assert!(
+            told.contains("more than 8 MiB together; remove some"),
+            "{told}"
+        );
     }
 }

@@ -7,6 +7,7 @@ use super::config::ConfigError;
 use super::documents;
 use super::input::ClusterInput;
 use super::merge::{UNITED, is_named, merge, name_of};
+use crate::core::yaml::RECORD;
 
 /// A document that kubeadm keeps in a ConfigMap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,10 +94,9 @@ impl ChangeError {
 
 /// The document as data.
 pub(super) fn read(document: &str) -> Result<Value, ChangeError> {
-    let read: Value = serde_saphyr::from_str(document).map_err(|error| {
-        let line = error.location().map_or(1, |location| location.line());
-        ChangeError::Unreadable(format!("line {line} is not YAML"))
-    })?;
+    let read: Value = RECORD
+        .read_private(document)
+        .map_err(ChangeError::Unreadable)?;
     match read {
         Value::Object(_) => Ok(read),
         _ => Err(ChangeError::Unreadable(

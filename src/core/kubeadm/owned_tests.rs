@@ -195,3 +195,15 @@ fn image_repositories_and_arguments_that_the_cluster_sets_are_set_back_and_no_ot
     let other_version = other_version.replacen("registry.example", "registry.k8s.io", 1);
     assert_eq!(of(Compared::WithSettings, &other_version), None);
 }
+
+#[test]
+fn a_record_of_too_many_bytes_or_aliases_is_refused_before_it_is_read() {
+    let long = format!("{DOCUMENT}\n# {}", "x".repeat(256 << 10));
+    let mut aliased = format!("{DOCUMENT}\na: &a {}\nb:\n", "x".repeat(100 << 10));
+    aliased += &"- *a\n".repeat(60);
+    for (document, told) in [(long, "bytes"), (aliased, "scalar")] {
+        let refused = owned(&input(), &Map::new(), Compared::Fixed, &document);
+        let refused = refused.expect_err("too much").to_string();
+        assert!(refused.contains(told), "{refused}");
+    }
+}
