@@ -2,6 +2,7 @@
 
 pub use tatara_gateway_wire::read::{Amount, Capacity, Machine, Pool, Problem};
 pub use tatara_gateway_wire::{
-    DataDisk, Firmware, Image, ImageCode, ImageFormat, ImageRequest, ImageState, InterfaceSpec,
-    MachineRequest, MachineSpec, MachineState, PowerAction, PowerRequest, RootDisk, Seed,
+    DataDisk, Firmware, Image, ImageCode, ImageError, ImageFormat, ImageRequest, ImageState,
+    InterfaceSpec, MachineRequest, MachineSpec, MachineState, PowerAction, PowerRequest, RootDisk,
+    Seed,
 };

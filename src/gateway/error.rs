@@ -45,6 +45,17 @@ pub enum GatewayError {
         /// What is wrong with the answer.
         why: String,
     },
+    /// It has more than is kept of it beside the others.
+    #[error(
+        "the gateway at {url} has too many virtual machines and images while those of all gateways take more than {all} MiB; delete \
+there what nobody uses"
+    )]
+    TooMuch {
+        /// URL of the gateway.
+        url: String,
+        /// MiB of all gateways.
+        all: usize,
+    },
     /// Its credentials are missing or malformed.
     #[error("{message}")]
     Credentials {
@@ -124,7 +135,7 @@ impl GatewayError {
     /// The reason for a condition.
     pub fn reason(&self) -> Reason {
         match self {
-            Self::Unreadable { .. } => Reason::UnreadableAnswer,
+            Self::Unreadable { .. } | Self::TooMuch { .. } => Reason::UnreadableAnswer,
             Self::Unreachable { reason, .. } | Self::Credentials { reason, .. } => *reason,
             Self::Refused { code, .. } => reason_of(code),
         }

@@ -82,6 +82,9 @@ fn decode(name: &str, data: &str, is_cut: bool) -> Option<Event> {
         _ => return None,
     };
     Some(match (read, id_of(data)) {
+        (Ok(Event::Machine(machine)), _) if machine.id.len() > LONGEST_ID => Event::Unreadable(
+            format!("event {name}: an id has more than {LONGEST_ID} bytes"),
+        ),
         (Ok(told), _) => told,
         // an unreadable virtual machine still exists
         (Err(_), Some(id)) if name == event::MACHINE => {
@@ -176,6 +179,17 @@ mod tests {
             let gone = Event::MachineGone("b".into());
             assert_eq!(events, [unreadable.clone(), gone], "the next is read");
         }
+    }
+
+    #[test]
+    fn an_id_that_is_none_is_not_kept() {
+        let id = "a".repeat(LONGEST_ID + 1);
+        let data = format!("{{\"id\":\"{id}\",\"spec\":{{\"name\":\"n\"}},\"state\":\"off\"}}");
+        let events = told(&format!("event: machine\ndata: {data}\n\n"));
+        let [Event::Unreadable(why)] = events.as_slice() else {
+            panic!("{events:?}")
+        };
+        assert!(why.contains("an id has more than 64 bytes"), "{why}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Reads the events of a gateway for the life of its [`Connection`](super::Connection).
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use super::connection::{ConnectionKey, Wake};
@@ -9,10 +9,16 @@ use super::{Client, GatewayError};
 use crate::api::conditions::Reason;
 use crate::clock;
 use crate::core::backoff;
-use crate::core::hypervisor::{Concerns, Connectivity, Event, View};
+use crate::core::hypervisor::{Concerns, Connectivity, Event, LARGEST, View};
+use crate::remote::{Kept, Total};
 
 /// Least time between two pieces of a stream, so that a gateway that floods us does not affect others.
 const BREATH: Duration = Duration::from_millis(5);
+
+/// Bytes of what is kept of all gateways. Of one it is twice [`LARGEST`]: a new list beside the last one.
+const ALL: usize = 32 << 20;
+
+static TOTAL: LazyLock<Arc<Total>> = LazyLock::new(|| Total::new(2 * LARGEST, ALL));
 
 /// Reads events until it is stopped. Each connection begins with the whole state, so that no event is missed.
 pub(super) async fn follow(
@@ -21,7 +27,8 @@ pub(super) async fn follow(
     view: Arc<RwLock<View>>,
     wake: Wake,
 ) {
-    let follower = Follower {
+    let mut follower = Follower {
+        kept: Kept::among(&TOTAL, &key.namespace),
         key,
         client,
         view,
@@ -43,6 +50,7 @@ fn pause(failures: u32) -> Duration {
 }
 
 struct Follower {
+    kept: Kept,
     key: ConnectionKey,
     client: Arc<Client>,
     view: Arc<RwLock<View>>,
@@ -51,7 +59,7 @@ struct Follower {
 
 impl Follower {
     /// Reads one connection to its end, which is always an error.
-    async fn once(&self, was_synced: &mut bool) -> GatewayError {
+    async fn once(&mut self, was_synced: &mut bool) -> GatewayError {
         let mut answer = match self.client.events().await {
             Ok(answer) => answer,
             Err(error) => return error,
@@ -73,6 +81,12 @@ impl Follower {
                 } else {
                     told.take(event);
                 }
+            }
+            if !has_room(&mut self.kept, &self.view, &told) {
+                return GatewayError::TooMuch {
+                    url: self.client.url().to_owned(),
+                    all: ALL >> 20,
+                };
             }
             // slows down a gateway that sends too much
             tokio::time::sleep(BREATH).await;
@@ -127,10 +141,74 @@ impl Follower {
     }
 }
 
+/// Counts what is kept of a gateway and what it tells now; whether there is room for it. If not, nothing of it is kept: as before
+/// the first answer, what is not shown may be there.
+fn has_room(kept: &mut Kept, view: &RwLock<View>, told: &View) -> bool {
+    let mut view = view.write().unwrap_or_else(PoisonError::into_inner);
+    kept.set(view.weight() + told.weight());
+    let has_room = !kept.is_too_large();
+    if !has_room {
+        *view = View::default();
+        kept.set(0);
+    }
+    has_room
+}
+
 fn ended(url: &str) -> GatewayError {
     GatewayError::Unreachable {
         url: url.to_owned(),
         reason: Reason::HypervisorUnreachable,
         why: "it closed the connection".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::wire::Machine;
+
+    fn full() -> View {
+        let mut view = View::default();
+        for number in 0..6_000 {
+            let mut machine = Machine::unreadable(&number.to_string());
+            machine.spec.name = "x".repeat(10_000);
+            view.take(Event::Machine(Box::new(machine)));
+        }
+        view.connectivity = Connectivity::Connected;
+        view
+    }
+
+    #[test]
+    fn gateways_of_one_namespace_take_no_room_from_another() {
+        let total = Total::new(2 * LARGEST, ALL);
+        let kept = |namespace| Kept::among(&total, namespace);
+        let nothing = View::default();
+        let (mut small, other) = (kept("other"), RwLock::new(View::default()));
+        other
+            .write()
+            .unwrap()
+            .take(Event::Machine(Box::new(Machine::unreadable("a"))));
+        assert!(has_room(&mut small, &other, &nothing));
+        let mut greedy: Vec<_> = (0..10)
+            .map(|_| (kept("greedy"), RwLock::new(full())))
+            .collect();
+        let has_room_each: Vec<_> = greedy
+            .iter_mut()
+            .map(|(kept, view)| has_room(kept, view, &nothing))
+            .collect();
+        assert!(
+            has_room_each[..8].iter().all(|has| *has),
+            "{has_room_each:?}"
+        );
+        assert!(has_room_each.contains(&false));
+        let (_, emptied) = &greedy[has_room_each.iter().position(|has| !has).unwrap()];
+        assert_eq!(emptied.read().unwrap().weight(), 0);
+        assert!(has_room(&mut small, &other, &nothing));
+        // a new list beside the last one
+        let (first, view) = &mut greedy[0];
+        assert!(!has_room(first, view, &full()));
+        greedy.truncate(3);
+        let (second, view) = &mut greedy[1];
+        assert!(has_room(second, view, &full()));
     }
 }

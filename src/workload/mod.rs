@@ -27,7 +27,6 @@ pub mod drain_watch;
 pub mod error;
 pub mod given;
 pub mod health;
-mod kept;
 pub mod kubeadm_config;
 pub mod manifests;
 mod node_index;

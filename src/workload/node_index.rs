@@ -1,11 +1,13 @@
 //! The snapshot of a workload cluster's Nodes, indexed by name and by provider ID. No I/O.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use super::kept::Kept;
 use crate::core::NodeView;
-use crate::remote::limits::NODES;
+use crate::remote::limits::{ALL_VIEWS, NODES, VIEWS};
+use crate::remote::{Kept, Total};
+
+static TOTAL: LazyLock<Arc<Total>> = LazyLock::new(|| Total::new(VIEWS, ALL_VIEWS));
 
 /// Nodes by name, and names by provider ID.
 #[derive(Debug)]
@@ -30,12 +32,16 @@ struct Entry {
 impl NodeIndex {
     /// An empty one, of a cluster in this namespace.
     pub(super) fn of(namespace: &str) -> Self {
+        Self::with(Kept::among(&TOTAL, namespace))
+    }
+
+    fn with(kept: Kept) -> Self {
         Self {
             by_name: BTreeMap::new(),
             by_provider_id: HashMap::new(),
             list: 0,
             is_complete: false,
-            kept: Kept::of(namespace),
+            kept,
         }
     }
 
@@ -98,11 +104,10 @@ impl NodeIndex {
 
     /// Forgets all Nodes. Until the next list is complete, nobody knows which there are.
     pub(super) fn clear(&mut self) {
-        let Self { list, kept, .. } = self;
-        let (list, namespace) = (*list, kept.namespace().to_owned());
+        let (list, kept) = (self.list, self.kept.anew());
         *self = Self {
             list,
-            ..Self::of(&namespace)
+            ..Self::with(kept)
         };
     }
 

@@ -6,4 +6,4 @@ pub mod status;
 mod view;
 
 pub use observed::{AbandonedMachine, Observed};
-pub use view::{Concerns, Connectivity, Event, View};
+pub use view::{Concerns, Connectivity, Event, LARGEST, View};

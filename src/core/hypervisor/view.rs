@@ -47,6 +47,10 @@ pub enum Connectivity {
 
 /// Most virtual machines, and most images, that are kept of one gateway.
 const MOST: usize = 2048;
+/// About how many bytes of them are kept of one gateway. A virtual machine takes 1,000.
+pub const LARGEST: usize = 4 << 20;
+/// Characters of a message that a gateway wrote.
+const TOLD: usize = 1024;
 
 /// What a gateway reported. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -55,6 +59,8 @@ pub struct View {
     pub connectivity: Connectivity,
     machines: Arc<HashMap<String, Arc<Machine>>>,
     images: Arc<HashMap<(String, String), Image>>,
+    /// About how many bytes virtual machines and images take.
+    bytes: usize,
     /// What it has; nothing before the first answer.
     pub capacity: Option<Capacity>,
     /// Why a part of its report cannot be read: a virtual machine that the view does not have may exist.
@@ -80,6 +86,7 @@ impl Default for View {
             connectivity: Connectivity::Connecting,
             machines: Arc::default(),
             images: Arc::default(),
+            bytes: 0,
             capacity: None,
             unreadable: None,
         }
@@ -114,43 +121,26 @@ impl View {
     /// Applies an event, and returns what it affects.
     pub fn take(&mut self, event: Event) -> Concerns {
         match event {
-            Event::Machine(machine) => {
-                if self
-                    .machines
-                    .get(&machine.id)
-                    .is_some_and(|known| **known == *machine)
-                {
-                    return Concerns::Nobody;
-                }
-                let id = machine.id.clone();
-                if self.machines.len() >= MOST && !self.machines.contains_key(&id) {
-                    return self.cannot_read(format!("more than {MOST} virtual machines"));
-                }
-                Arc::make_mut(&mut self.machines).insert(id.clone(), Arc::new(*machine));
-                Concerns::Machine(id)
-            }
+            Event::Machine(machine) => self.take_machine(machine),
             Event::MachineGone(id) => match Arc::make_mut(&mut self.machines).remove(&id) {
-                Some(_) => Concerns::Machine(id),
+                Some(machine) => {
+                    self.bytes -= weight_of(&machine);
+                    Concerns::Machine(id)
+                }
                 None => Concerns::Nobody,
             },
-            Event::Image(image) => {
-                let key = (image.sha256.clone(), image.pool.clone());
-                if self.images.get(&key) == Some(&image) {
-                    return Concerns::Nobody;
-                }
-                if self.images.len() >= MOST && !self.images.contains_key(&key) {
-                    return self.cannot_read(format!("more than {MOST} images"));
-                }
-                Arc::make_mut(&mut self.images).insert(key, image);
-                Concerns::Images
-            }
+            Event::Image(image) => self.take_image(image),
             Event::ImageGone(sha256, pool) => {
-                Arc::make_mut(&mut self.images).remove(&(sha256, pool));
+                let gone = Arc::make_mut(&mut self.images).remove(&(sha256, pool));
+                self.bytes -= gone.as_ref().map_or(0, weight_of_image);
                 Concerns::Images
             }
             Event::Capacity(capacity) => {
                 if self.capacity.as_ref() == Some(&capacity) {
                     return Concerns::Nobody;
+                }
+                if weight_of_capacity(&capacity) > LARGEST / 16 {
+                    return self.cannot_read("a capacity of too many names".into());
                 }
                 self.capacity = Some(capacity);
                 Concerns::Capacity
@@ -160,12 +150,119 @@ impl View {
         }
     }
 
+    fn take_machine(&mut self, machine: Box<Machine>) -> Concerns {
+        let known = self.machines.get(&machine.id);
+        if known.is_some_and(|known| **known == *machine) {
+            return Concerns::Nobody;
+        }
+        let before = known.map(|known| weight_of(known));
+        if self.machines.len() >= MOST && before.is_none() {
+            return self.cannot_read(format!("more than {MOST} virtual machines"));
+        }
+        let id = machine.id.clone();
+        let others = self.bytes - before.unwrap_or_default();
+        let (machine, after) = match weight_of(&machine) {
+            after if others + after <= LARGEST => (*machine, after),
+            // what was known of it is not so any more
+            _ if before.is_some() => {
+                let unreadable = Machine::unreadable(&id);
+                let after = weight_of(&unreadable);
+                (unreadable, after)
+            }
+            _ => return self.cannot_read(too_much()),
+        };
+        self.bytes = others + after;
+        Arc::make_mut(&mut self.machines).insert(id.clone(), Arc::new(machine));
+        Concerns::Machine(id)
+    }
+
+    fn take_image(&mut self, mut image: Image) -> Concerns {
+        if let Some(error) = &mut image.error {
+            error.detail = told(&error.detail);
+        }
+        let key = (image.sha256.clone(), image.pool.clone());
+        let known = self.images.get(&key);
+        if known == Some(&image) {
+            return Concerns::Nobody;
+        }
+        let before = known.map(weight_of_image);
+        if self.images.len() >= MOST && before.is_none() {
+            return self.cannot_read(format!("more than {MOST} images"));
+        }
+        let after = self.bytes - before.unwrap_or_default() + weight_of_image(&image);
+        if after > LARGEST {
+            return self.cannot_read(too_much());
+        }
+        self.bytes = after;
+        Arc::make_mut(&mut self.images).insert(key, image);
+        Concerns::Images
+    }
+
+    /// About how many bytes it takes.
+    pub fn weight(&self) -> usize {
+        self.bytes
+    }
+
     /// The first is said: the next may be another each time.
     fn cannot_read(&mut self, why: String) -> Concerns {
         if self.unreadable.is_some() {
             return Concerns::Nobody;
         }
-        self.unreadable = Some(why);
+        self.unreadable = Some(told(&why));
         Concerns::Capacity
     }
 }
+
+fn told(text: &str) -> String {
+    text.chars().take(TOLD).collect()
+}
+
+fn too_much() -> String {
+    format!(
+        "more than {} MiB of virtual machines and images",
+        LARGEST >> 20
+    )
+}
+
+/// What an entry of a list or map takes beside its text.
+const PIECE: usize = 64;
+
+fn weight_of(machine: &Machine) -> usize {
+    let Machine {
+        id,
+        spec,
+        state_reason,
+        interfaces,
+        addresses,
+        ..
+    } = machine;
+    let labels = spec.labels.iter();
+    let labels = labels.map(|(key, value)| PIECE + key.len() + value.len());
+    let cards = interfaces.iter().map(|card| PIECE + card.mac.len());
+    let addresses = addresses.iter();
+    let addresses = addresses.map(|at| PIECE + at.address.len() + at.mac.len());
+    size_of::<Machine>()
+        + 2 * id.len()
+        + spec.name.len()
+        + state_reason.as_ref().map_or(0, String::len)
+        + labels.chain(cards).chain(addresses).sum::<usize>()
+}
+
+fn weight_of_image(image: &Image) -> usize {
+    let error = image.error.as_ref();
+    let texts = [&image.sha256, &image.pool];
+    size_of::<Image>()
+        + texts.iter().map(|text| 2 * text.len()).sum::<usize>()
+        + error.map_or(0, |error| error.code.len() + error.detail.len())
+}
+
+fn weight_of_capacity(capacity: &Capacity) -> usize {
+    let pools = capacity.pools.iter().flatten().map(|pool| &pool.name);
+    let names = capacity.networks.iter().chain(&capacity.bridges).flatten();
+    let names = pools.chain(names).map(|name| PIECE + name.len());
+    capacity.acceleration.len() + names.sum::<usize>()
+}
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;
