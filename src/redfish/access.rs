@@ -88,6 +88,11 @@ pub struct Access {
 }
 
 impl Access {
+    /// URL of the BMC, for errors.
+    pub fn address(&self) -> &str {
+        self.address.as_str()
+    }
+
     /// Checks the address: `https`, a host, and no path or user.
     ///
     /// # Errors

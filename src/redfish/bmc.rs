@@ -3,15 +3,13 @@
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
-use super::choose;
+use super::choose::{self, Named};
 use super::http::{Answer, Http};
 use super::resources::{Collection, ServiceRoot, System};
 use super::{Access, Error, Pace};
 use crate::core::host::PowerState;
 
 const ROOT: &str = "/redfish/v1/";
-/// At most this many systems of a BMC are read: a blade chassis has some dozens.
-const MOST_SYSTEMS: usize = 64;
 
 /// A session with a BMC, for one of its systems. Close it with [`Bmc::close`].
 pub struct Bmc {
@@ -53,6 +51,11 @@ impl Bmc {
         }
     }
 
+    /// Its URL, for errors.
+    pub fn address(&self) -> String {
+        self.http.address()
+    }
+
     /// Closes the session.
     pub async fn close(mut self) {
         self.http.log_out().await;
@@ -90,10 +93,14 @@ impl Bmc {
             result => result?,
         };
         let mut found = Vec::new();
-        for member in all.members.iter().take(MOST_SYSTEMS) {
-            let mut system: System = self.http.read(&member.id).await?;
-            system.path.clone_from(&member.id);
-            found.push(system);
+        for member in all.members {
+            let system: System = self.http.read(&member.id).await?;
+            found.push(Named {
+                path: member.id,
+                id: system.id,
+                uuid: system.uuid,
+                serial_number: system.serial_number,
+            });
         }
         let system = choose::system(&found, wanted).map_err(|problem| Error::NoSystem {
             address: self.http.address(),

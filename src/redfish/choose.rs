@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::resources::{System, VirtualMedia};
+use super::resources::VirtualMedia;
 
 /// The requested change of a system's power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,12 +95,24 @@ pub enum NoSystem {
     },
 }
 
+/// What names a system.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Named {
+    pub(super) path: String,
+    pub(super) id: Option<String>,
+    pub(super) uuid: Option<String>,
+    pub(super) serial_number: Option<String>,
+}
+
+/// Systems that a message names.
+const TOLD: usize = 16;
+
 /// The system to control: the only one, or the one with that Id, UUID, serial number or path.
 pub(super) fn system<'a>(
-    systems: &'a [System],
+    systems: &'a [Named],
     wanted: Option<&str>,
-) -> Result<&'a System, NoSystem> {
-    let names = || systems.iter().map(name).collect();
+) -> Result<&'a Named, NoSystem> {
+    let names = || systems.iter().take(TOLD).map(name).collect();
     if systems.is_empty() {
         return Err(NoSystem::None);
     }
@@ -114,10 +126,10 @@ pub(super) fn system<'a>(
         let field = field.as_deref();
         field.is_some_and(|field| field.eq_ignore_ascii_case(wanted))
     };
-    let fits = |system: &&System| {
+    let fits = |system: &&Named| {
         system.path == wanted || is(&system.id) || is(&system.uuid) || is(&system.serial_number)
     };
-    let found: Vec<&System> = systems.iter().filter(fits).collect();
+    let found: Vec<&Named> = systems.iter().filter(fits).collect();
     match found.as_slice() {
         [only] => Ok(only),
         _ => Err(NoSystem::Other {
@@ -128,7 +140,7 @@ pub(super) fn system<'a>(
     }
 }
 
-fn name(system: &System) -> String {
+fn name(system: &Named) -> String {
     let or = |field: &Option<String>| field.clone().unwrap_or_else(|| "unknown".into());
     format!(
         "{} (UUID {}, serial {})",

@@ -13,7 +13,10 @@ use super::tls::{self, Refusal, RefusalSlot};
 use super::{Access, Error, Login, Pace};
 
 /// Limit of an answer in bytes: a BMC that sends more is faulty.
-const LARGEST: usize = 4 << 20;
+const LARGEST: usize = 1 << 20;
+/// Limit of objects and of other values in an answer. As decoded values, eight bytes of an object take hundreds.
+const OBJECTS: usize = 16 << 10;
+const VALUES: usize = 64 << 10;
 /// Limit of a BMC's error text in messages, in characters.
 const SHOWN: usize = 400;
 /// Upper limit of a BMC's `Retry-After`.
@@ -177,6 +180,9 @@ impl Http {
                 return Err(self.malformed(what, format!("it is larger than {LARGEST} bytes")));
             }
         }
+        if let Some(problem) = dense(&body) {
+            return Err(self.malformed(what, problem));
+        }
         if !status.is_success() {
             return Err(Error::Refused {
                 address: self.address(),
@@ -267,6 +273,16 @@ impl Http {
     }
 }
 
+/// Whether a body has more in it than a BMC says, by the characters before each value; those in texts count as well.
+fn dense(body: &[u8]) -> Option<String> {
+    let count = |marks: &[u8]| body.iter().filter(|byte| marks.contains(byte)).count();
+    let counted = [(&b"{"[..], OBJECTS, "objects"), (b",[", VALUES, "values")];
+    let over = counted
+        .into_iter()
+        .find(|(marks, limit, _)| count(marks) > *limit);
+    over.map(|(_, limit, what)| format!("it has more than {limit} {what}"))
+}
+
 /// Redirections within the BMC (an emulator's from a name to a UUID) are followed; the token is sent to no other server.
 fn same_server() -> redirect::Policy {
     redirect::Policy::custom(|attempt| {
@@ -277,4 +293,18 @@ fn same_server() -> redirect::Policy {
             attempt.stop()
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_of_many_small_values_is_refused_before_it_is_decoded() {
+        assert_eq!(dense(&b"{\"a\":0},".repeat(OBJECTS)), None);
+        let told = dense(&b"{\"a\":0},".repeat(OBJECTS + 1));
+        assert_eq!(told.as_deref(), Some("it has more than 16384 objects"));
+        let told = dense(&b"[],".repeat(VALUES / 2 + 1));
+        assert_eq!(told.as_deref(), Some("it has more than 65536 values"));
+    }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::choose;
-use super::resources::{ActionTarget, Collection, Link, Manager, System, VirtualMedia};
+use super::resources::{ActionTarget, Collection, ITEMS, Link, Manager, System, VirtualMedia};
 use super::{Bmc, Error};
 
 impl Bmc {
@@ -101,7 +101,8 @@ impl Bmc {
                 Err(Error::Refused { status: 404, .. }) => continue,
                 result => result?,
             };
-            for member in found.members {
+            let room = ITEMS - drives.len();
+            for member in found.members.into_iter().take(room) {
                 let mut drive: VirtualMedia = self.http.read(&member.id).await?;
                 drive.path = member.id;
                 drives.push(drive);

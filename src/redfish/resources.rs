@@ -2,7 +2,7 @@
 //! counts as missing.
 
 use crate::core::host::PowerState;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -16,13 +16,43 @@ where
     Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
-/// Text; a number becomes text.
+/// Characters of a text: a name, a serial number, a message.
+const TEXT: usize = 256;
+/// Bytes of a path or URL. A longer one counts as missing.
+const PATH: usize = 2048;
+/// Items of a list: a blade chassis has some dozens of systems.
+pub(super) const ITEMS: usize = 64;
+
+/// Text, cut; a number becomes text.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
-        Value::String(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
+        Value::String(text) if !text.trim().is_empty() => Some(cut(text.trim())),
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     })
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(TEXT).collect()
+}
+
+/// A path or URL, whole.
+fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(path) if path.len() <= PATH && !path.trim().is_empty() => {
+            Some(path.trim().to_owned())
+        }
+        _ => None,
+    })
+}
+
+/// The path of a link, whole.
+fn link<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let path = String::deserialize(deserializer)?;
+    if path.len() > PATH {
+        return Err(D::Error::custom("it is longer than paths are"));
+    }
+    Ok(path)
 }
 
 /// A list of texts; other items are skipped.
@@ -30,10 +60,8 @@ fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::E
     let Value::Array(values) = Value::deserialize(deserializer)? else {
         return Ok(Vec::new());
     };
-    let texts = values
-        .iter()
-        .filter_map(|value| value.as_str().map(str::to_owned));
-    Ok(texts.collect())
+    let texts = values.iter().filter_map(Value::as_str).map(cut);
+    Ok(texts.take(ITEMS).collect())
 }
 
 /// A list of resources; other items are skipped.
@@ -46,13 +74,13 @@ where
         return Ok(Vec::new());
     };
     let items = values.into_iter().map(serde_json::from_value);
-    Ok(items.filter_map(Result::ok).collect())
+    Ok(items.filter_map(Result::ok).take(ITEMS).collect())
 }
 
 /// A reference to another resource.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct Link {
-    #[serde(rename = "@odata.id")]
+    #[serde(rename = "@odata.id", deserialize_with = "link")]
     pub(super) id: String,
 }
 
@@ -128,14 +156,14 @@ pub(super) struct SystemActions {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ActionTarget {
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "path")]
     pub(super) target: Option<String>,
     #[serde(
         rename = "ResetType@Redfish.AllowableValues",
         deserialize_with = "texts"
     )]
     pub(super) reset_types: Vec<String>,
-    #[serde(rename = "@Redfish.ActionInfo", deserialize_with = "text")]
+    #[serde(rename = "@Redfish.ActionInfo", deserialize_with = "path")]
     pub(super) info: Option<String>,
 }
 
@@ -220,7 +248,7 @@ pub(super) struct VirtualMedia {
     pub(super) media_types: Vec<String>,
     #[serde(deserialize_with = "tolerant")]
     pub(super) inserted: Option<bool>,
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "path")]
     pub(super) image: Option<String>,
     #[serde(deserialize_with = "tolerant")]
     pub(super) actions: MediaActions,
@@ -247,7 +275,7 @@ pub(super) struct Manager {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "PascalCase")]
 pub(super) struct Task {
-    #[serde(rename = "@odata.id", deserialize_with = "text")]
+    #[serde(rename = "@odata.id", deserialize_with = "path")]
     pub(super) path: Option<String>,
     #[serde(rename = "TaskState", deserialize_with = "text")]
     pub(super) state: Option<String>,

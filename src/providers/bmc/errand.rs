@@ -1,6 +1,9 @@
 //! The operations on a BMC in one session.
 
+use std::time::Duration;
+
 use secrecy::{ExposeSecret as _, SecretString};
+use tokio::time::timeout;
 
 use super::error::contact_error;
 use crate::api::conditions::Reason;
@@ -9,6 +12,9 @@ use crate::redfish::{Access, Bmc, BootDevice, Error, Pace, Wish};
 
 /// Hexadecimal runs of this length or more may be part of a token, which has 64 digits; a shorter part is useless.
 const PIECE: usize = 16;
+/// Time limit of all requests of an errand, and of those before it that find the system. A boot from an image changes power twice
+/// and a drive twice, each in a minute, after tasks of up to five.
+const LIMIT: Duration = Duration::from_mins(30);
 
 /// The operations on a BMC in one session. Each is idempotent and may be repeated after an interruption.
 pub enum Errand {
@@ -29,7 +35,28 @@ pub enum Errand {
 /// # Errors
 /// The error of the BMC, also in the form for a condition, which contains no secrets.
 pub async fn open(access: &Access, pace: Pace) -> Result<Bmc, (Error, ContactError)> {
-    Bmc::open(access, pace).await.map_err(told)
+    let address = access.address();
+    let opening = async { Bmc::open(access, pace).await.map_err(told) };
+    within(LIMIT, address, opening).await
+}
+
+async fn within<T>(
+    limit: Duration,
+    address: &str,
+    work: impl Future<Output = Result<T, (Error, ContactError)>>,
+) -> Result<T, (Error, ContactError)> {
+    let done = timeout(limit, work).await;
+    done.unwrap_or_else(|_| Err(told(late(address, limit))))
+}
+
+/// The error of a BMC that always answers, and never to the point.
+fn late(address: &str, limit: Duration) -> Error {
+    Error::NotReached {
+        address: address.trim_end_matches('/').to_owned(),
+        wanted: "every request".into(),
+        seen: "that there is more to do".into(),
+        seconds: limit.as_secs(),
+    }
 }
 
 /// Runs one errand and ends the session.
@@ -37,10 +64,14 @@ pub async fn open(access: &Access, pace: Pace) -> Result<Bmc, (Error, ContactErr
 /// # Errors
 /// The error of the BMC, also in the form for a condition, which does not contain the image URL.
 pub async fn run(mut bmc: Bmc, errand: &Errand) -> Result<PowerState, (Error, ContactError)> {
-    let result = match errand {
-        Errand::BootImage(image) => boot_image(&mut bmc, image).await,
-        _ => others(&mut bmc, errand).await.map_err(told),
+    let address = bmc.address();
+    let work = async {
+        match errand {
+            Errand::BootImage(image) => boot_image(&mut bmc, image).await,
+            _ => others(&mut bmc, errand).await.map_err(told),
+        }
     };
+    let result = within(LIMIT, &address, work).await;
     bmc.close().await;
     result
 }
@@ -144,6 +175,19 @@ mod tests {
 
     /// Has the length of a real token.
     const TOKEN: &str = "00ffAA1122334455667788990011223344556677889900aabbccddeeff001122";
+
+    #[tokio::test]
+    async fn an_errand_ends_however_much_a_bmc_has_to_say() {
+        let endless = std::future::pending::<Result<(), _>>();
+        let ended = within(Duration::from_millis(10), "https://192.0.2.20/", endless).await;
+        let (_, told) = ended.expect_err("it ended");
+        assert!(
+            told.message
+                .starts_with("the BMC at https://192.0.2.20 accepted every request, but"),
+            "{}",
+            told.message
+        );
+    }
 
     #[test]
     fn no_token_is_told_whole_or_in_part() {

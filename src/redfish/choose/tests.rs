@@ -45,19 +45,19 @@ fn the_power_action_is_one_that_the_bmc_allows() {
     }
 }
 
-fn computer(id: &str, uuid: &str, serial: &str) -> System {
+fn computer(id: &str, uuid: &str, serial: &str) -> Named {
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    System {
+    Named {
         path: format!("/redfish/v1/Systems/{id}"),
         id: some(id),
         uuid: some(uuid),
         serial_number: some(serial),
-        ..System::default()
+        ..Named::default()
     }
 }
 
 /// Systems, which is wanted, and which it is or what is said.
-type Case<'a> = (&'a [System], Option<&'a str>, Result<&'a str, &'a str>);
+type Case<'a> = (&'a [Named], Option<&'a str>, Result<&'a str, &'a str>);
 
 #[test]
 fn the_only_system_needs_no_name_and_one_of_several_does() {

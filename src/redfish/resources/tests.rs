@@ -74,3 +74,25 @@ fn a_service_root_without_links_is_read() {
     assert_eq!(root.systems.expect("systems").id, "/redfish/v1/Systems");
     assert!(root.links.sessions.is_none());
 }
+
+#[test]
+fn texts_and_lists_have_an_end_and_a_path_that_is_too_long_is_none() {
+    let long = "x".repeat(1 << 20);
+    let link = |path: &str| json!({ "@odata.id": path });
+    let system = system(json!({
+        "Id": long, "UUID": long, "SerialNumber": long, "VirtualMedia": link(&long),
+        "Links": {"ManagedBy": vec![link("/m"); 1000]},
+        "Boot": {"BootSourceOverrideTarget@Redfish.AllowableValues": vec![&long; 1000]},
+        "Actions": {"#ComputerSystem.Reset": {"target": long}},
+    }));
+    for text in [&system.id, &system.uuid, &system.serial_number] {
+        assert_eq!(text.as_ref().map(String::len), Some(TEXT));
+    }
+    assert!(system.virtual_media.is_none());
+    assert_eq!(system.links.managed_by.len(), ITEMS);
+    assert_eq!(system.boot.targets, vec!["x".repeat(TEXT); ITEMS]);
+    assert_eq!(system.actions.reset.and_then(|reset| reset.target), None);
+    let members = vec![link(&long), link("/a")];
+    let all: Collection = serde_json::from_value(json!({ "Members": members })).expect("a list");
+    assert_eq!(all.members, [Link { id: "/a".into() }]);
+}

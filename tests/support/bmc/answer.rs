@@ -28,7 +28,7 @@ pub fn answer(
         return (StatusCode::TEMPORARY_REDIRECT, [("Location", to.clone())]).into_response();
     }
     if state.floods {
-        return vec![b' '; (4 << 20) + 1].into_response();
+        return vec![b' '; (1 << 20) + 1].into_response();
     }
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     if path == "/redfish/v1" {

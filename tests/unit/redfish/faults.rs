@@ -268,7 +268,7 @@ async fn an_answer_that_is_too_large_is_not_read_further_and_not_asked_for_again
     let before = simulated.state().requests.len();
     let error = bmc.power().await.expect_err("too large");
     let told = told(&error);
-    assert!(told.contains("it is larger than 4194304 bytes"), "{told}");
+    assert!(told.contains("it is larger than 1048576 bytes"), "{told}");
     assert!(told.contains(&simulated.address()), "{told}");
     assert_eq!(simulated.state().requests.len(), before + 1);
 }
