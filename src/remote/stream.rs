@@ -20,6 +20,24 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// Limit of unread bytes of one tunnel.
 const BACKLOG: usize = 16 << 20;
+/// What a piece takes beside its bytes: a server may send each byte alone.
+const PIECE: usize = 64;
+
+/// The unread bytes of a tunnel.
+#[derive(Clone, Default)]
+struct Waiting(Arc<AtomicUsize>);
+
+impl Waiting {
+    /// Counts a piece of this length; whether there is room for it.
+    fn add(&self, length: usize) -> bool {
+        let bytes = length + PIECE;
+        self.0.fetch_add(bytes, Ordering::Relaxed) + bytes <= BACKLOG
+    }
+
+    fn remove(&self, bytes: usize) {
+        self.0.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
 
 enum Piece {
     Data(Bytes),
@@ -41,7 +59,7 @@ const LOST: Piece = Piece::Failed(
 /// It keeps the SSH connection open, even after the session is dropped.
 pub struct TcpTunnel {
     pieces: UnboundedReceiver<Piece>,
-    waiting: Arc<AtomicUsize>,
+    waiting: Waiting,
     current: Bytes,
     ended: bool,
     writer: Pin<Box<dyn AsyncWrite + Send>>,
@@ -53,10 +71,10 @@ impl TcpTunnel {
         let (read, write) = channel.split();
         let writer = Box::pin(write.make_writer());
         let (sender, pieces) = unbounded_channel();
-        let waiting = Arc::new(AtomicUsize::new(0));
+        let waiting = Waiting::default();
         let gone = CancellationToken::new();
         let gone_future = Box::pin(gone.clone().cancelled_owned());
-        tokio::spawn(drain(read, write, sender, Arc::clone(&waiting), gone));
+        tokio::spawn(drain(read, write, sender, waiting.clone(), gone));
         Self {
             pieces,
             waiting,
@@ -72,7 +90,7 @@ async fn drain(
     mut read: ChannelReadHalf,
     write: ChannelWriteHalf<Msg>,
     sender: UnboundedSender<Piece>,
-    waiting: Arc<AtomicUsize>,
+    waiting: Waiting,
     gone: CancellationToken,
 ) {
     let _gone = gone.drop_guard();
@@ -82,12 +100,12 @@ async fn drain(
             () = sender.closed() => break,
         };
         let (piece, last) = match message {
+            Some(ChannelMsg::Data { data }) if data.is_empty() => continue,
             Some(ChannelMsg::Data { data }) => {
-                let backlog = waiting.fetch_add(data.len(), Ordering::Relaxed) + data.len();
-                if backlog > BACKLOG {
-                    (FELL_BEHIND, true)
-                } else {
+                if waiting.add(data.len()) {
                     (Piece::Data(data), false)
+                } else {
+                    (FELL_BEHIND, true)
                 }
             }
             Some(ChannelMsg::Eof) => (Piece::End, false),
@@ -111,7 +129,10 @@ impl AsyncRead for TcpTunnel {
     ) -> Poll<io::Result<()>> {
         while self.current.is_empty() && !self.ended {
             match ready!(self.pieces.poll_recv(cx)) {
-                Some(Piece::Data(data)) => self.current = data,
+                Some(Piece::Data(data)) => {
+                    self.waiting.remove(PIECE);
+                    self.current = data;
+                }
                 Some(Piece::End) | None => self.ended = true,
                 Some(Piece::Failed(kind, why)) => {
                     self.ended = true;
@@ -122,7 +143,7 @@ impl AsyncRead for TcpTunnel {
         let length = buf.remaining().min(self.current.len());
         buf.put_slice(&self.current[..length]);
         self.current.advance(length);
-        self.waiting.fetch_sub(length, Ordering::Relaxed);
+        self.waiting.remove(length);
         Poll::Ready(Ok(()))
     }
 }
@@ -162,5 +183,22 @@ impl AsyncWrite for TcpTunnel {
             return Poll::Ready(Ok(()));
         }
         self.writer.as_mut().poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_pieces_take_more_than_their_bytes() {
+        let waiting = Waiting::default();
+        let admitted = (0..=BACKLOG).take_while(|_| waiting.add(1)).count();
+        assert_eq!(admitted, BACKLOG / (1 + PIECE));
+        let waiting = Waiting::default();
+        assert!(waiting.add(BACKLOG - PIECE));
+        assert!(!waiting.add(1));
+        waiting.remove(BACKLOG + PIECE + 1);
+        assert!(waiting.add(1), "what is read makes room");
     }
 }
