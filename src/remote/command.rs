@@ -10,8 +10,10 @@ use crate::api::host::Privilege;
 pub const OUTPUT_LIMIT: usize = 4 << 20;
 /// Limit of a line in bytes while following; a longer one is passed on in pieces.
 const LINE_LIMIT: usize = 64 << 10;
-/// Output of login scripts that is searched for [`GREETING`]; older bytes are dropped.
+/// Output of login scripts that is kept, for messages; older bytes are dropped once there are twice as many.
 const NOISE_LIMIT: usize = 64 << 10;
+/// Limit of a user's ID and its line end.
+const UID_LIMIT: usize = 32;
 
 const GREETING: &str = "tatara-shell uid=";
 const END: &str = "# tatara: end of script";
@@ -106,6 +108,8 @@ pub(super) enum Outcome {
 pub(super) struct Transcript<F> {
     output: Output,
     noise: Vec<u8>,
+    /// So many bytes of it have no greeting in them.
+    searched: usize,
     uid: Option<String>,
     line: Vec<u8>,
     /// All output was received.
@@ -120,6 +124,7 @@ impl<F: FnMut(&str)> Transcript<F> {
         Self {
             output: Output::default(),
             noise: Vec::new(),
+            searched: 0,
             uid: None,
             line: Vec::new(),
             whole: false,
@@ -178,26 +183,43 @@ impl<F: FnMut(&str)> Transcript<F> {
         }
         self.noise.extend_from_slice(data);
         let Some(rest) = self.find_greeting() else {
-            let excess = self.noise.len().saturating_sub(NOISE_LIMIT);
-            self.noise.drain(..excess);
+            // not for each message: they may be many, and small
+            if self.noise.len() > 2 * NOISE_LIMIT {
+                let excess = self.noise.len() - NOISE_LIMIT;
+                self.noise.drain(..excess);
+                self.searched = self.searched.saturating_sub(excess);
+            }
             return;
         };
         self.take_script_output(&rest);
     }
 
-    /// Finds the greeting after the output of login scripts; returns the output after it.
+    /// Finds the greeting after the output of login scripts, in what was not searched yet; returns the output after it.
     fn find_greeting(&mut self) -> Option<Vec<u8>> {
         let length = GREETING.len();
-        let start = self
-            .noise
-            .windows(length)
-            .position(|at| at == GREETING.as_bytes())?
-            + length;
-        let end = start + self.noise[start..].iter().position(|byte| *byte == b'\n')?;
-        self.uid = Some(String::from_utf8_lossy(&self.noise[start..end]).into_owned());
-        let rest = self.noise.split_off(end + 1);
-        self.noise = Vec::new();
-        Some(rest)
+        loop {
+            let new = &self.noise[self.searched..];
+            let found = new.windows(length).position(|at| at == GREETING.as_bytes());
+            let Some(at) = found else {
+                // its beginning may have come
+                self.searched += new.len().saturating_sub(length - 1);
+                return None;
+            };
+            self.searched += at;
+            let start = self.searched + length;
+            let line = &self.noise[start..];
+            let line = &line[..line.len().min(UID_LIMIT)];
+            match line.iter().position(|byte| *byte == b'\n') {
+                Some(end) => {
+                    self.uid = Some(String::from_utf8_lossy(&line[..end]).into_owned());
+                    let rest = self.noise.split_off(start + end + 1);
+                    self.noise = Vec::new();
+                    return Some(rest);
+                }
+                None if line.len() < UID_LIMIT => return None,
+                None => self.searched = start,
+            }
+        }
     }
 
     fn take_script_output(&mut self, data: &[u8]) {

@@ -82,7 +82,7 @@ fn endless_noise_before_the_greeting_is_not_kept() {
     for _ in 0..100 {
         transcript.take(data(&"noise ".repeat(1000)));
     }
-    assert!(transcript.noise.len() <= NOISE_LIMIT);
+    assert!(transcript.noise.len() <= 2 * NOISE_LIMIT);
     transcript.take(data("tatara-shell uid=0\n"));
     assert_eq!(transcript.uid.as_deref(), Some("0"));
 }
@@ -194,4 +194,31 @@ fn the_script_is_no_part_of_the_command() {
         "sudo -n -- /bin/bash --norc --noprofile -s"
     );
     assert!(envelope("echo hi").ends_with("\necho hi\n# tatara: end of script\n"));
+}
+
+#[test]
+fn the_greeting_is_found_in_any_pieces_and_after_one_that_does_not_end() {
+    let text = format!(
+        "motd {GREETING}{}{GREETING}0\nout",
+        "7".repeat(UID_LIMIT + 1)
+    );
+    for size in 1..text.len() {
+        let pieces = text.as_bytes().chunks(size);
+        let pieces = pieces.map(|piece| data(std::str::from_utf8(piece).unwrap()));
+        let (output, _) = done(pieces.chain([ChannelMsg::Eof, exit(0)]).collect());
+        assert_eq!(output.stdout, b"out", "in pieces of {size}");
+    }
+}
+
+#[test]
+fn each_byte_before_the_greeting_is_searched_once() {
+    let mut transcript = Transcript::new(|_: &str| {});
+    let begun = std::time::Instant::now();
+    for _ in 0..400_000 {
+        transcript.take(data("t"));
+    }
+    let took = begun.elapsed();
+    assert!(took.as_secs() < 10, "{took:?}");
+    transcript.take(data("\ntatara-shell uid=0\n"));
+    assert_eq!(transcript.uid.as_deref(), Some("0"));
 }
