@@ -81,25 +81,41 @@ fn text(node: &mut JSONSchemaProps) {
     }
 }
 
-/// Cuts a status to what the bounds above let through: what a host, a BMC or another API server answered must
-/// never make a write of ours fail.
+/// Most bytes of a status that is written. etcd takes no object of more than 1.5 MiB, and the rest of it is the user's.
+const WHOLE: usize = 512 << 10;
+/// Longest texts and lists while a status has more than that: each is tried after the one before it.
+const CLOSER: [(u32, u16); 3] = [(4096, 256), (1024, 64), (256, 64)];
+
+/// Cuts a status to what the bounds above let through, and closer while it is too large as a whole: what a host, a BMC or
+/// another API server answered must never make a write of ours fail.
 pub fn clip(status: &mut Value) {
+    cut(status, TEXT, ITEMS);
+    for (text, items) in CLOSER {
+        if status.to_string().len() <= WHOLE {
+            return;
+        }
+        cut(status, text, items);
+    }
+}
+
+fn cut(status: &mut Value, text: u32, items: u16) {
     match status {
-        Value::String(text) => {
-            if let Some((cut, _)) = text.char_indices().nth(TEXT as usize) {
-                text.truncate(cut);
+        Value::String(string) => {
+            if let Some((end, _)) = string.char_indices().nth(text as usize) {
+                string.truncate(end);
             }
         }
-        Value::Array(items) => {
-            items.truncate(ITEMS.into());
-            items.iter_mut().for_each(clip);
+        Value::Array(all) => {
+            all.truncate(items.into());
+            all.iter_mut().for_each(|item| cut(item, text, items));
         }
         Value::Object(fields) => {
             while fields.len() > ENTRIES.into() {
                 let last = fields.keys().next_back().cloned();
                 last.and_then(|last| fields.remove(&last));
             }
-            fields.values_mut().for_each(clip);
+            let fields = fields.values_mut();
+            fields.for_each(|field| cut(field, text, items));
         }
         Value::Number(number) => {
             if let Some(wide) = number.as_i64() {
@@ -130,7 +146,7 @@ mod tests {
             memory_bytes: i64::MIN,
             addresses: vec!["10.0.0.1".into(); usize::from(ITEMS) + 1],
             extra: (0..=ENTRIES)
-                .map(|i| (format!("{i:04}"), "x".repeat(TEXT as usize + 1)))
+                .map(|i| (format!("{i:04}"), "x".repeat(256)))
                 .collect::<BTreeMap<_, _>>(),
             ..HostFacts::default()
         };
@@ -149,9 +165,29 @@ mod tests {
             (facts.addresses.len(), facts.extra.len()),
             (ITEMS.into(), ENTRIES.into())
         );
-        assert!(facts.extra.values().all(|text| text.len() == TEXT as usize));
         let once = status.clone();
         clip(&mut status);
         assert_eq!(status, once, "what fits stays");
+    }
+
+    #[test]
+    fn a_status_of_many_long_texts_is_cut_until_etcd_takes_it() {
+        for text in ["x", "\u{1}", "ä", "\u{1f600}"] {
+            let long = || text.repeat(TEXT as usize);
+            let facts = HostFacts {
+                hostname: long(),
+                addresses: (0..ITEMS).map(|_| long()).collect(),
+                extra: (0..ENTRIES).map(|i| (format!("{i:04}"), long())).collect(),
+                ..HostFacts::default()
+            };
+            let mut status = json!(HostStatus {
+                facts: Some(facts),
+                ..HostStatus::default()
+            });
+            clip(&mut status);
+            let bytes = status.to_string().len();
+            assert!(bytes <= WHOLE, "{bytes}");
+            assert!(serde_json::from_value::<HostStatus>(status).is_ok());
+        }
     }
 }

@@ -63,6 +63,35 @@ struct RawObservation {
     units: Vec<UnitStatus>,
 }
 
+/// Characters of a fact. The longest is a hostname, of 253.
+const FACT: usize = 256;
+/// Addresses of a host, and further facts.
+const FACTS: usize = 64;
+
+fn cut(fact: String) -> String {
+    match fact.char_indices().nth(FACT) {
+        Some((end, _)) => fact[..end].to_owned(),
+        None => fact,
+    }
+}
+
+/// What of the facts goes into the Host: root on the host says what it likes.
+fn bounded(facts: HostFacts) -> HostFacts {
+    let extra = facts.extra.into_iter().take(FACTS);
+    HostFacts {
+        hostname: cut(facts.hostname),
+        os: cut(facts.os),
+        architecture: cut(facts.architecture),
+        kernel: cut(facts.kernel),
+        machine_id: cut(facts.machine_id),
+        addresses: facts.addresses.into_iter().take(FACTS).map(cut).collect(),
+        default_interface: facts.default_interface.map(cut),
+        cgroup: cut(facts.cgroup),
+        extra: extra.map(|(name, fact)| (cut(name), cut(fact))).collect(),
+        ..facts
+    }
+}
+
 /// Reads what [`super::observe`] printed. Bytes that are not UTF-8 (in a step's output) are replaced.
 ///
 /// # Errors
@@ -73,11 +102,15 @@ pub fn parse_observation(stdout: &[u8]) -> Result<Observation, ParseError> {
         .map_err(|source| ParseError::new("an observation of the host", &text, source))?;
     Ok(Observation {
         clock: printed.clock,
-        facts: printed.facts,
+        facts: bounded(printed.facts),
         owner: Ownership::read(printed.owner),
         occupied: printed.occupied,
         units: printed.units,
-        versions: printed.versions,
+        versions: SoftwareVersions {
+            kubelet: printed.versions.kubelet.map(cut),
+            kubeadm: printed.versions.kubeadm.map(cut),
+            containerd: printed.versions.containerd.map(cut),
+        },
         kubelet_active: printed.kubelet_active,
         pods_run: printed.pods_run,
         installation: printed.installation,

@@ -322,6 +322,41 @@ fn an_unreadable_marker_is_nobody_s_but_never_free() {
 }
 
 #[test]
+fn the_facts_of_a_host_have_an_end() {
+    let long = "ä".repeat(100_000);
+    let many = |n: usize| (0..n).map(|i| (format!("{i}{long}"), json!(long)));
+    let printed = json!({
+        "clock": 1, "owner": null, "occupied": [], "kubeletActive": false, "podsRun": false, "units": [],
+        "facts": {"hostname": long, "os": long, "architecture": long, "kernel": long, "cpus": 2, "memoryBytes": 3,
+            "diskBytes": 5, "machineID": long, "addresses": vec![&long; 65], "defaultInterface": long, "systemd": 252,
+            "cgroup": long, "extra": many(65).collect::<serde_json::Map<_, _>>()},
+        "versions": {"kubelet": long, "kubeadm": long, "containerd": long},
+    });
+    let seen = parse_observation(printed.to_string().as_bytes()).expect("an observation");
+    let versions = [
+        seen.versions.kubelet,
+        seen.versions.kubeadm,
+        seen.versions.containerd,
+    ];
+    let told: usize = versions
+        .iter()
+        .flatten()
+        .map(|text| text.chars().count())
+        .sum();
+    assert_eq!(told, 3 * 256);
+    let facts = serde_json::to_string(&seen.facts).expect("JSON");
+    assert!(
+        facts.chars().count() < 256 * (7 + 64 + 2 * 64) + 2_000,
+        "{}",
+        facts.len()
+    );
+    assert_eq!(
+        (seen.facts.addresses.len(), seen.facts.extra.len()),
+        (64, 64)
+    );
+}
+
+#[test]
 fn an_observation_is_read_with_facts_marker_units_and_versions() {
     let owner = json!({"management":"0d7a2f0e","namespace":"default","cluster":"c1","machine":"c1-cp","uid":"5e2b7a64","initialized":true});
     let printed = json!({
