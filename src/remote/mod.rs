@@ -9,6 +9,7 @@
 mod command;
 mod connect;
 mod connect_error;
+mod contacts;
 mod credential;
 mod host_key;
 mod kept;
@@ -28,8 +29,12 @@ mod transport;
 mod tunnel;
 mod verifier;
 
+#[cfg(test)]
+pub mod sshd;
+
 pub use command::Output;
 pub use connect_error::ConnectError;
+pub use contacts::{Contact, Contacts};
 pub use credential::{Credential, CredentialError};
 pub use kept::{Kept, Total};
 pub use places::Places;

@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared, WeakShared};
+use tokio::time::Instant;
 
 use super::connect::connect;
 use super::credential::Digest;
 use super::target::{Place, Stop};
-use super::{ConnectError, Hop, Session, Target};
+use super::{ConnectError, Contacts, Hop, Session, Target};
 use crate::api::host::Privilege;
 
 /// The connections to all hosts. Clones share them.
@@ -23,13 +25,18 @@ use crate::api::host::Privilege;
 #[derive(Clone, Default)]
 pub struct Pool {
     shelves: Arc<Mutex<Shelves>>,
+    contacts: Arc<Contacts>,
 }
+
+/// A session that nobody used for this long is closed: a client that was left behind may have opened it to a deleted host. All
+/// others are contacted every few minutes.
+const IDLE: Duration = Duration::from_hours(1);
 
 #[derive(Default)]
 struct Shelves {
     lines: HashMap<Key, Line>,
-    /// Sessions that stay open between callers, by place: at most one each.
-    kept: HashMap<Place, Arc<Session>>,
+    /// Sessions that stay open between callers, by place: at most one each; and when each was last used.
+    kept: HashMap<Place, (Arc<Session>, Instant)>,
     attempts: u64,
 }
 
@@ -72,9 +79,11 @@ impl Pool {
     /// The host or a jump host cannot be reached or verified, or refuses the login.
     pub async fn session(&self, target: &Target) -> Result<Arc<Session>, ConnectError> {
         let leg = Leg::to(target);
-        if let Some(session) = self.lock().open(&leg.key()) {
+        let place = leg.place();
+        if let Some(session) = self.used(&leg.key(), &place) {
             return Ok(session);
         }
+        let contact = self.contacts.begin(&place);
         let mut via = None;
         for end in 1..=target.jump.len() {
             let (hop, before) = target.jump[..end]
@@ -97,12 +106,25 @@ impl Pool {
             via = Some(session);
         }
         let session = self.leg(&leg, via).await?;
-        self.lock().kept.insert(leg.place(), Arc::clone(&session));
+        drop(self.lock().keep(place.clone(), &session));
+        if contact.is_forgotten() {
+            self.forget(&place);
+        }
         Ok(session)
+    }
+
+    fn used(&self, key: &Key, place: &Place) -> Option<Arc<Session>> {
+        let mut shelves = self.lock();
+        let session = shelves.open(key)?;
+        if let Some((_, used)) = shelves.kept.get_mut(place) {
+            *used = Instant::now();
+        }
+        Some(session)
     }
 
     /// Removes the connection to a place from the pool: it closes after its last user.
     pub fn forget(&self, place: &Place) {
+        self.contacts.forget(place);
         let mut shelves = self.lock();
         let is_there = |key: &Key| {
             key.namespace == place.namespace && key.way.iter().map(|(stop, ..)| stop).eq(&place.way)
@@ -179,6 +201,15 @@ impl Pool {
 }
 
 impl Shelves {
+    /// Keeps a session open; returns what is not kept any longer, to be closed outside of the lock.
+    fn keep(&mut self, place: Place, session: &Arc<Session>) -> Vec<Arc<Session>> {
+        let idle = self.kept.extract_if(|_, (_, used)| used.elapsed() > IDLE);
+        let mut closed: Vec<_> = idle.map(|(_, (session, _))| session).collect();
+        let kept = (Arc::clone(session), Instant::now());
+        closed.extend(self.kept.insert(place, kept).map(|(earlier, _)| earlier));
+        closed
+    }
+
     fn open(&self, key: &Key) -> Option<Arc<Session>> {
         match self.lines.get(key)? {
             Line::Open(session) => session.upgrade().filter(|session| !session.is_closed()),
@@ -242,3 +273,7 @@ impl<'a> Leg<'a> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "pool_tests.rs"]
+mod tests;

@@ -33,7 +33,13 @@ impl Memory {
 
     /// Records an answer; `None` for a failed contact.
     pub(super) fn heard(&self, place: Place, at: Option<Timestamp>) {
-        self.lock().entry(place).or_default().heard = at;
+        let mut known = self.lock();
+        match (at, known.get_mut(&place)) {
+            (at, Some(known)) => known.heard = at,
+            (Some(_), None) => known.entry(place).or_default().heard = at,
+            // nothing is known of it, and a deleted one is not remembered
+            (None, None) => {}
+        }
     }
 
     /// The error of a recent login attempt with the same target and keys.
@@ -55,6 +61,11 @@ impl Memory {
     /// Forgets a server.
     pub(super) fn forget(&self, place: &Place) {
         self.lock().remove(place);
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.lock().len()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Place, HostRecord>> {

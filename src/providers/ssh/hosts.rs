@@ -14,7 +14,9 @@ use super::{Credentials, Sightings, target};
 use crate::api::Host;
 use crate::core::node::{self, Observation};
 use crate::engine::Chain;
-use crate::remote::{Credential, Place, Pool, Route, Session, Target};
+use crate::remote::{
+    Contact as UnderWay, Contacts, Credential, Place, Pool, Route, Session, Target,
+};
 use crate::store::Stores;
 
 /// Time limit of one observation. It takes a second, or a few on a loaded host.
@@ -81,6 +83,7 @@ pub struct Hosts {
     credentials: Credentials,
     stores: Arc<Stores>,
     memory: Memory,
+    contacts: Contacts,
     /// Observed control planes on them.
     pub sightings: Sightings,
 }
@@ -93,6 +96,7 @@ impl Hosts {
             credentials: Credentials::default(),
             stores,
             memory: Memory::default(),
+            contacts: Contacts::default(),
             sightings: Sightings::default(),
         }
     }
@@ -102,13 +106,14 @@ impl Hosts {
     /// # Errors
     /// The keys of the host cannot be used, or it cannot be reached or logged in to.
     pub async fn session(&self, host: &dyn Server) -> Result<Arc<Session>, ContactError> {
-        let target = self.target(host).await?;
         let place = host.place();
+        let under_way = self.contacts.begin(&place);
+        let target = self.target(host).await?;
         if let Some(error) = self.memory.refusal(&place, &target) {
             return Err(error);
         }
         let session = self.pool.session(&target).await;
-        session.map_err(|error| {
+        let session = session.map_err(|error| {
             let error = ContactError {
                 reason: error.reason(),
                 message: Chain(&error).to_string(),
@@ -116,7 +121,22 @@ impl Hosts {
             };
             self.memory.refused(place, &target, error.clone());
             error
-        })
+        });
+        self.settle(&under_way, host);
+        session
+    }
+
+    /// Forgets what came of a contact with a server that was forgotten while it was under way: a Host that was deleted, or has
+    /// another address.
+    fn settle(&self, under_way: &UnderWay, host: &dyn Server) {
+        if under_way.is_forgotten() {
+            let place = host.place();
+            self.pool.forget(&place);
+            self.memory.forget(&place);
+            if let Some(name) = host.host() {
+                self.sightings.forget(&host.namespace(), &name);
+            }
+        }
     }
 
     /// When a Host last answered, unless a later contact failed.
@@ -142,9 +162,7 @@ impl Hosts {
 
     /// Closes the connection to a Host that is deleted or has another address.
     pub fn forget(&self, host: &Host) {
-        let place = target::place(host);
-        self.pool.forget(&place);
-        self.memory.forget(&place);
+        self.forget_guest(&target::place(host));
         self.sightings
             .forget(&Server::namespace(host), &host.name_any());
     }
@@ -156,6 +174,7 @@ impl Hosts {
 
     /// Closes the connection to a virtual machine that was deleted.
     pub fn forget_guest(&self, place: &Place) {
+        self.contacts.forget(place);
         self.pool.forget(place);
         self.memory.forget(place);
     }
@@ -197,6 +216,7 @@ impl Hosts {
     /// # Errors
     /// The host cannot be reached, or its answer is malformed.
     pub async fn observe(&self, host: &dyn Server) -> Result<Observation, ContactError> {
+        let under_way = self.contacts.begin(&host.place());
         let stdout = self.run_within(LOOK, host, node::observe()).await;
         let heard = stdout.is_ok().then(crate::clock::now);
         self.memory.heard(host.place(), heard);
@@ -207,6 +227,7 @@ impl Hosts {
                 Err(_) => self.sightings.note_silence(&host.namespace(), &name),
             }
         }
+        self.settle(&under_way, host);
         seen
     }
 
@@ -315,3 +336,7 @@ fn unreadable(error: impl std::error::Error) -> ContactError {
         transient: true,
     }
 }
+
+#[cfg(test)]
+#[path = "hosts_tests.rs"]
+mod tests;
