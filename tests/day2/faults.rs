@@ -361,7 +361,11 @@ async fn the_cluster_is_deleted_in_mid_roll(world: &World, version: &str) {
     ]);
     workers_want(world, version);
     one_is_updated(world).await;
-    // kubeadm would wait there for etcds that are reset beside it
+    the_cluster_is_deleted_while_kubeadm_runs(world).await;
+}
+
+/// Of five hosts, as a control plane is about to follow what was edited. kubeadm would wait there for etcds that are reset beside it.
+pub async fn the_cluster_is_deleted_while_kubeadm_runs(world: &World) {
     within("kubeadm on a control plane", 300, async || {
         let jobs = "systemctl is-active 'tatara-*-upgrade.service' || true";
         let runs = |host: &&str| {

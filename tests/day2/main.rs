@@ -19,6 +19,7 @@ mod observed;
 mod page;
 mod quorum;
 mod requests;
+mod restored;
 #[path = "../support/mod.rs"]
 mod support;
 mod three;

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "no tier uses all of it")]
 
 pub mod audit;
+pub mod backup;
 mod beside;
 pub mod bmc;
 pub mod canaries;

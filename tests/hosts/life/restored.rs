@@ -12,6 +12,7 @@ use tatara::api::{Host, Machine};
 use crate::life::claims::{follow, machine_says};
 use crate::life::deletion;
 use crate::life::edited::cluster_says;
+use crate::support::backup::{backup, restore};
 use crate::support::commands::done;
 use crate::support::wait::within;
 use crate::support::world::World;
@@ -153,40 +154,4 @@ async fn is_ready(nodes: &Api<Node>, name: &str) -> bool {
     conditions
         .iter()
         .any(|c| c.type_ == "Ready" && c.status == "True")
-}
-
-/// With everything stopped, as `etcdctl snapshot` would have it.
-async fn backup(world: &World) {
-    world.kill_manager().await;
-    world.plane("down", &[]);
-    let dir = world.run().join("management");
-    done(
-        Command::new("cp")
-            .arg("-a")
-            .arg(dir.join("etcd"))
-            .arg(dir.join("backup")),
-    );
-    start(world);
-}
-
-async fn restore(world: &World) {
-    world.kill_manager().await;
-    world.plane("down", &[]);
-    let dir = world.run().join("management");
-    std::fs::remove_dir_all(dir.join("etcd")).expect("etcd's data");
-    std::fs::rename(dir.join("backup"), dir.join("etcd")).expect("the backup");
-    start(world);
-}
-
-fn start(world: &World) {
-    world.plane("up", &[]);
-    world.kubectl(&[
-        "-n",
-        "tatara-system",
-        "delete",
-        "lease",
-        "tatara",
-        "--ignore-not-found",
-    ]);
-    world.quickstart("manager");
 }
