@@ -183,27 +183,17 @@ mod tests {
         let total = Total::new(2 * LARGEST, ALL);
         let kept = |namespace| Kept::among(&total, namespace);
         let nothing = View::default();
-        let (mut small, other) = (kept("other"), RwLock::new(View::default()));
-        other
-            .write()
-            .unwrap()
-            .take(Event::Machine(Box::new(Machine::unreadable("a"))));
-        assert!(has_room(&mut small, &other, &nothing));
-        let mut greedy: Vec<_> = (0..10)
-            .map(|_| (kept("greedy"), RwLock::new(full())))
-            .collect();
-        let has_room_each: Vec<_> = greedy
-            .iter_mut()
-            .map(|(kept, view)| has_room(kept, view, &nothing))
-            .collect();
-        assert!(
-            has_room_each[..8].iter().all(|has| *has),
-            "{has_room_each:?}"
-        );
-        assert!(has_room_each.contains(&false));
-        let (_, emptied) = &greedy[has_room_each.iter().position(|has| !has).unwrap()];
-        assert_eq!(emptied.read().unwrap().weight(), 0);
-        assert!(has_room(&mut small, &other, &nothing));
+        let (mut alone, other) = (kept("other"), RwLock::new(full()));
+        assert!(has_room(&mut alone, &other, &nothing));
+        let of_one = || (kept("greedy"), RwLock::new(full()));
+        let mut greedy: Vec<_> = (0..10).map(|_| of_one()).collect();
+        let mut have = Vec::new();
+        for (kept, view) in &mut greedy {
+            have.push(has_room(kept, view, &nothing));
+        }
+        assert_eq!(have, [[true; 7].as_slice(), &[false; 3]].concat());
+        assert_eq!(greedy[9].1.read().unwrap().weight(), 0, "nothing is kept");
+        assert!(has_room(&mut alone, &other, &nothing));
         // a new list beside the last one
         let (first, view) = &mut greedy[0];
         assert!(!has_room(first, view, &full()));
