@@ -65,11 +65,15 @@ impl Limits {
     pub fn read_private<T: DeserializeOwned>(&self, text: &str) -> Result<T, String> {
         self.check(text)?;
         let read = serde_saphyr::from_str_with_options(text, self.options());
-        read.map_err(|error| match &error {
-            serde_saphyr::Error::Budget { .. } => error.to_string(),
-            _ => {
-                let line = error.location().map_or(1, |location| location.line());
-                format!("line {line} is not YAML")
+        read.map_err(|error| {
+            let line = error.location().map_or(1, |location| location.line());
+            match &error {
+                serde_saphyr::Error::Budget { .. } => error.to_string(),
+                // of what it stands for, a limit too; the text may have words of the document
+                serde_saphyr::Error::AliasError { .. } => {
+                    format!("the alias in line {line} stands for too much, or for what is not YAML")
+                }
+                _ => format!("line {line} is not YAML"),
             }
         })
     }

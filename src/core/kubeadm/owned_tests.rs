@@ -201,7 +201,7 @@ fn a_record_of_too_many_bytes_or_aliases_is_refused_before_it_is_read() {
     let long = format!("{DOCUMENT}\n# {}", "x".repeat(256 << 10));
     let mut aliased = format!("{DOCUMENT}\na: &a {}\nb:\n", "x".repeat(100 << 10));
     aliased += &"- *a\n".repeat(60);
-    for (document, told) in [(long, "bytes"), (aliased, "scalar")] {
+    for (document, told) in [(long, "bytes"), (aliased, "stands for too much")] {
         let refused = owned(&input(), &Map::new(), Compared::Fixed, &document);
         let refused = refused.expect_err("too much").to_string();
         assert!(refused.contains(told), "{refused}");
