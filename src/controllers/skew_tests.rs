@@ -119,3 +119,44 @@ fn workers_wait_neither_for_a_control_plane_that_is_drained_nor_for_anothers() {
     });
     assert_eq!(foreign, None);
 }
+
+#[test]
+fn a_deployment_gives_up_no_machine_for_a_control_plane_that_may_not_be_made() {
+    let said = |strategy: &str, version: &str, endpoint: bool| {
+        let stores = Stores::default();
+        let network = json!({
+            "services": { "cidrBlocks": [] }, "pods": { "cidrBlocks": [] }, "serviceDomain": "",
+        });
+        let mut settings =
+            json!({ "apiVersion": "tatara.dev/v1alpha1", "kind": "ClusterProviderSpec" });
+        if endpoint {
+            settings["controlPlaneEndpoint"] = json!({ "host": "192.0.2.100" });
+        }
+        let mut metadata = metadata("c");
+        metadata["annotations"] = json!({ (ANNOTATION_INITIALIZED): "m" });
+        stores.clusters.hold(of(json!({
+            "metadata": metadata,
+            "spec": { "clusterNetwork": network, "providerSpec": { "value": settings } },
+            "status": { "version": "v1.35.4" },
+        })));
+        let both = json!({ "kubelet": version, "controlPlane": version });
+        let planes: MachineDeployment = of(json!({
+            "metadata": self::metadata("planes"),
+            "spec": { "selector": {}, "strategy": { "type": strategy }, "template": template(&both) },
+        }));
+        of_deployment(&stores, &planes, "n").map(|gate| gate.reason)
+    };
+    let (skew, missing) = (Some(Reason::VersionSkew), Some(Reason::EndpointMissing));
+    for (strategy, version, endpoint, expected) in [
+        ("RollingUpdate", "v1.36.3", true, None),
+        ("RollingUpdate", "v1.37.2", true, skew),
+        ("RollingUpdate", "v1.34.0", true, skew),
+        ("RollingUpdate", "v1.36.3", false, missing),
+        // nothing joins there
+        ("InPlace", "v1.36.3", false, None),
+        ("InPlace", "v1.37.2", true, skew),
+    ] {
+        let said = said(strategy, version, endpoint);
+        assert_eq!(said, expected, "{strategy} {version} {endpoint}");
+    }
+}

@@ -5,6 +5,7 @@ use super::*;
 
 const SHORT: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_millis(900);
+const AMPLE: Duration = Duration::from_mins(2);
 
 fn request(uri: &str) -> Request<Body> {
     Request::get(uri).body(Body::empty()).unwrap()
@@ -107,9 +108,14 @@ impl HttpBody for Flood {
 
 async fn flooded(uri: &str, piece: &'static [u8], share: Option<Arc<Share>>) -> (usize, String) {
     let flood = move |_| at_once(Ok::<_, BoxError>(Response::new(Flood(piece))));
+    // a busy machine takes its time to count the bytes that a share allows
+    let (call, silence) = match share {
+        Some(_) => (AMPLE, AMPLE),
+        None => (SHORT, LONG),
+    };
     let mut service = Patience {
         share,
-        ..patience(service_fn(flood), SHORT, LONG)
+        ..patience(service_fn(flood), call, silence)
     };
     let mut body = service.call(request(uri)).await.unwrap().into_body();
     let mut bytes = 0;

@@ -214,7 +214,7 @@ fn the_diagrams_have_the_phases_and_states_that_the_code_has() {
 }
 
 /// A table that nobody reads to its end guards nothing.
-const MOST_GUARDS: usize = 40;
+const MOST_GUARDS: usize = 50;
 
 #[test]
 fn each_guard_between_tenants_has_a_test_that_is_there() {
@@ -237,9 +237,12 @@ fn each_guard_between_tenants_has_a_test_that_is_there() {
             panic!("four cells: {row}")
         };
         assert!(!guard.trim().is_empty(), "{row}");
-        let named = test.trim_end_matches(" |").trim_matches('`');
-        let (path, name) = named.split_once("::").expect("path::name");
-        assert!(is_test(&file(path), name), "{path} has no test {name}");
+        // one for each part of what stops it
+        for named in test.trim_end_matches(" |").split(", ") {
+            let named = named.trim_matches('`');
+            let (path, name) = named.split_once("::").expect("path::name");
+            assert!(is_test(&file(path), name), "{path} has no test {name}");
+        }
     }
 }
 

@@ -95,6 +95,8 @@ mod tests {
             found.iter().map(|host| host.name_any()).collect()
         };
         assert_eq!(names(of(&hosts, &me)), ["h1"]);
+        // the index that was asked tells UIDs apart as well
+        assert!(!is_of(&host("a", "h3", ("m", "2")), &me));
         let mine = only(&hosts, &me).unwrap();
         assert_eq!(mine.namespace().unwrap(), "a");
         assert_eq!(rivals(&hosts, &mine), [""; 0]);

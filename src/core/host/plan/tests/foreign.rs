@@ -104,6 +104,34 @@ fn an_orphan_is_never_reset_and_the_remedy_fits_what_is_known_of_its_machine() {
     }
 }
 
+/// A Machine here has the name and the UID that the marker names, as far as a claim that somebody wrote says.
+#[test]
+fn a_server_is_reset_for_the_machine_that_its_marker_names_in_full_and_for_no_other() {
+    let released = |change: fn(&mut Marker)| {
+        let mut owner = marked("here", "m");
+        if let Ownership::Owner(owner) = &mut owner {
+            change(&mut owner.marker);
+        }
+        plan(&saying(&claim("m", true), owner), at(0))
+    };
+    let own = released(|_| ());
+    assert_eq!(own.actions, [Action::Reset(marker("here", "m"))]);
+    let others: [(&str, fn(&mut Marker), &str); 4] = [
+        ("namespace", |of| of.namespace = "other".into(), "Orphaned"),
+        ("name", |of| of.machine = "w-1".into(), "Orphaned"),
+        ("UID", |of| of.uid = "n".into(), "Orphaned"),
+        (
+            "management cluster",
+            |of| of.management = "there".into(),
+            "Occupied",
+        ),
+    ];
+    for (case, change, reason) in others {
+        let plan = released(change);
+        expect(case, &plan, State::Quarantined, &[], reason, &[]);
+    }
+}
+
 #[test]
 fn an_orphan_with_a_control_plane_or_of_another_namespace_is_not_called_a_node_to_reset() {
     let orphan = |change: fn(&mut Owner)| {
