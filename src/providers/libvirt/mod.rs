@@ -10,6 +10,7 @@ mod record;
 mod reservations;
 mod seed;
 mod server;
+mod silence;
 mod spec;
 mod tries;
 

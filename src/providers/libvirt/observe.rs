@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use kube::ResourceExt;
 
 use super::record::{is_of, may_be_used, recorded};
+use super::silence::{is_connecting, silent_since};
 use super::{Guest, Keys, Libvirt, Reservation, domain_name};
 use crate::api::names::{ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED, LABEL_CLUSTER, ssh_secret};
 use crate::api::readable::unreadable;
@@ -121,11 +122,6 @@ fn virtual_machine(libvirt: &Libvirt, observed: &Observed) -> Option<VirtualMach
         shown_by,
         unheard,
     })
-}
-
-fn is_connecting(libvirt: &Libvirt, namespace: &str, hypervisor: &str) -> bool {
-    let connection = libvirt.gateways.get(namespace, hypervisor);
-    connection.is_some_and(|one| one.view().connectivity == Connectivity::Connecting)
 }
 
 /// Another Hypervisor of the namespace that reports the virtual machine, and one whose state is unknown.
@@ -254,21 +250,6 @@ fn placement(
 
 fn address(told: &GatewayView) -> Option<String> {
     told.machine.as_ref()?.address().map(str::to_owned)
-}
-
-fn silent_since(
-    libvirt: &Libvirt,
-    observed: &Observed,
-    hypervisor: &str,
-) -> k8s_openapi::jiff::Timestamp {
-    let namespace = &observed.marker.namespace;
-    match libvirt.gateways.get(namespace, hypervisor) {
-        Some(connection) => match connection.view().connectivity {
-            Connectivity::Disconnected { since, .. } => since,
-            Connectivity::Connecting | Connectivity::Connected => crate::clock::now(),
-        },
-        None => libvirt.gateways.missed_since(namespace, hypervisor),
-    }
 }
 
 /// All Hypervisors of a Machine's namespace, with their used capacity.
