@@ -67,10 +67,10 @@ impl Sshd {
             is_open: Semaphore::new(0),
         });
         let (sender, handles) = unbounded_channel();
-        let (config, handler) = (config, Arc::clone(&gate));
+        let held = Arc::clone(&gate);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let handler = Handler(Arc::clone(&handler));
+                let handler = Handler(Arc::clone(&held));
                 let running = server::run_stream(Arc::clone(&config), stream, handler).await;
                 if let Ok(running) = running {
                     sender.send(running.handle()).ok();
