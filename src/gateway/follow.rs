@@ -192,8 +192,13 @@ mod tests {
             have.push(has_room(kept, view, &nothing));
         }
         assert_eq!(have, [[true; 7].as_slice(), &[false; 3]].concat());
-        assert_eq!(greedy[9].1.read().unwrap().weight(), 0, "nothing is kept");
+        // one that was not stopped yet
+        let mut late = kept("greedy");
+        late.set(LARGEST);
+        assert!(late.is_too_large());
         assert!(has_room(&mut alone, &other, &nothing));
+        drop(late);
+        assert_eq!(greedy[9].1.read().unwrap().weight(), 0, "nothing is kept");
         // a new list beside the last one
         let (first, view) = &mut greedy[0];
         assert!(!has_room(first, view, &full()));
