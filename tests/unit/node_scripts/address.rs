@@ -20,6 +20,7 @@ to=${to#::}
 [[ " $ANSWERS " == *" ${to%:6443} "* ]] || { printf 000; exit 7; }
 printf 200"#,
         );
+        host.program("ip", "true");
         host
     }
 
@@ -121,6 +122,47 @@ fn a_machine_stands_aside_while_its_api_server_is_silent_and_another_one_answers
         assert_eq!(ends(&[]), Some(i32::from(!lives)), "{what}: its server");
         assert_eq!(ends(&["part"]), Some(i32::from(!may)), "{what}: its part");
     }
+}
+
+/// What answers at an address of its own is its own API server, whose answer at another address may be late.
+#[test]
+fn a_machine_is_no_other_to_itself() {
+    let host = Host::new();
+    host.file("etc/kubernetes/pki/ca.crt", "a certificate");
+    let part = |peers: &[String], answers: &str| {
+        let output = host.run(&check(peers), &["part"], answers);
+        output.status.code()
+    };
+    assert_eq!(part(&[], "10.0.0.100"), Some(1), "of another");
+    host.program("ip", "[[ $* != *10.0.0.100* ]] || echo it has that");
+    assert_eq!(part(&[], "10.0.0.100"), Some(0), "its own");
+    let peers = ["10.0.0.2".to_owned()];
+    assert_eq!(part(&peers, "10.0.0.2 10.0.0.100"), Some(1));
+}
+
+/// A machine that is too busy to ask would give the address away, and so would all others.
+#[test]
+fn a_check_that_is_ended_takes_no_part_away() {
+    use std::os::unix::process::CommandExt as _;
+    let host = Host::new();
+    host.file("etc/kubernetes/pki/ca.crt", "a certificate");
+    host.program("curl", "touch \"$0.began\"; exec sleep 60");
+    let root = host.0.path().to_str().unwrap();
+    let check = check(&["10.0.0.2".to_owned()]).replace("/etc/", &format!("{root}/etc/"));
+    let mut child = Command::new("bash")
+        .args(["-c", &check, "check", "part"])
+        .env("PATH", format!("{root}/bin:{}", std::env::var("PATH").unwrap()))
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    while !host.0.path().join("bin/curl.began").exists() {
+        std::thread::yield_now();
+    }
+    // as keepalived does
+    let group = format!("-{}", child.id());
+    let ended = Command::new("kill").args(["-TERM", "--", &group]).status();
+    assert!(ended.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 #[test]
