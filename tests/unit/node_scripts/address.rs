@@ -151,7 +151,10 @@ fn a_check_that_is_ended_takes_no_part_away() {
     let check = check(&["10.0.0.2".to_owned()]).replace("/etc/", &format!("{root}/etc/"));
     let mut child = Command::new("bash")
         .args(["-c", &check, "check", "part"])
-        .env("PATH", format!("{root}/bin:{}", std::env::var("PATH").unwrap()))
+        .env(
+            "PATH",
+            format!("{root}/bin:{}", std::env::var("PATH").unwrap()),
+        )
         .process_group(0)
         .spawn()
         .unwrap();
