@@ -213,12 +213,11 @@ fn the_greeting_is_found_in_any_pieces_and_after_one_that_does_not_end() {
 #[test]
 fn each_byte_before_the_greeting_is_searched_once() {
     let mut transcript = Transcript::new(|_: &str| {});
-    let begun = std::time::Instant::now();
     for _ in 0..400_000 {
         transcript.take(data("t"));
+        // no more is searched again than may be the beginning of a greeting
+        assert!(transcript.noise.len() - transcript.searched < GREETING.len());
     }
-    let took = begun.elapsed();
-    assert!(took.as_secs() < 10, "{took:?}");
     transcript.take(data("\ntatara-shell uid=0\n"));
     assert_eq!(transcript.uid.as_deref(), Some("0"));
 }

@@ -46,6 +46,9 @@ impl server::Handler for Handler {
 
 impl Sshd {
     /// One that answers no login before [`Sshd::open`].
+    ///
+    /// # Panics
+    /// Where a test cannot go on.
     pub async fn closed() -> Self {
         let pair = KeypairData::Ed25519(Ed25519Keypair::from_seed(&[7; 32]));
         let key = PrivateKey::new(pair, "").unwrap();
@@ -70,8 +73,8 @@ impl Sshd {
         let held = Arc::clone(&gate);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let handler = Handler(Arc::clone(&held));
-                let running = server::run_stream(Arc::clone(&config), stream, handler).await;
+                let login = Handler(Arc::clone(&held));
+                let running = server::run_stream(Arc::clone(&config), stream, login).await;
                 if let Ok(running) = running {
                     sender.send(running.handle()).ok();
                     tokio::spawn(running);
@@ -97,11 +100,17 @@ impl Sshd {
     }
 
     /// Waits for a login.
+    ///
+    /// # Panics
+    /// Where a test cannot go on.
     pub async fn asked(&self) {
         self.gate.asked.acquire().await.unwrap().forget();
     }
 
     /// The server's side of the next connection.
+    ///
+    /// # Panics
+    /// Where a test cannot go on.
     pub async fn handle(&self) -> Handle {
         self.handles.lock().await.recv().await.unwrap()
     }

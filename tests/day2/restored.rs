@@ -86,12 +86,12 @@ async fn a_backup_restored_while_control_planes_follow_settings_costs_no_member_
         restored(&world, at, moment, is_own).await;
     }
     // whoever applied the settings applies them again
-    edit(&world, restorations.len() - 1).await;
+    edit(&world, restorations.len() - 1);
     all_follow(&world, restorations.len() - 1).await;
     let (answered, lost) = requests.end();
     println!("{answered} requests answered, {lost} lost");
     assert_eq!(lost, 0, "requests");
-    edit(&world, restorations.len()).await;
+    edit(&world, restorations.len());
     the_cluster_is_deleted_while_kubeadm_runs(&world).await;
     world.leave();
 }
@@ -107,9 +107,10 @@ async fn restored(world: &World, at: usize, moment: Moment, is_own: bool) {
     let before = counts(world, &host);
     let jobs = jobs(world);
     println!("restored; of {first} on {host}, jobs: {jobs:?}");
-    let (victim, its_host) = match is_own {
-        true => (first.clone(), host.clone()),
-        false => others.into_iter().next().expect("another control plane"),
+    let (victim, its_host) = if is_own {
+        (first.clone(), host.clone())
+    } else {
+        others.into_iter().next().expect("another control plane")
     };
     let resets = world.starts(&its_host, "reset");
     let machines = world.api::<Machine>();
@@ -162,7 +163,7 @@ async fn interrupted(world: &World, at: usize, moment: Moment) -> String {
             &format!("touch /var/lib/held/{}", held.unwrap_or("none")),
         );
     }
-    edit(world, at).await;
+    edit(world, at);
     let first = within("the turn of one", 180, async || turn(world).await).await;
     if moment == Moment::Before {
         world.kill_manager().await;
@@ -216,7 +217,7 @@ fn go_on(world: &World, host: &str) {
 
 async fn until_nothing_runs(world: &World, host: &str) {
     within("the end of the job", 300, async || {
-        jobs(world).get(host).is_none().then_some(())
+        (!jobs(world).contains_key(host)).then_some(())
     })
     .await;
 }
@@ -286,7 +287,7 @@ async fn turn(world: &World) -> Option<String> {
 }
 
 /// Settings of the kubelet and of the API server that were not there before.
-async fn edit(world: &World, at: usize) {
+fn edit(world: &World, at: usize) {
     let seconds = (301 + at).to_string();
     let arguments = json!([{ "name": "default-not-ready-toleration-seconds", "value": seconds }]);
     let value = json!({

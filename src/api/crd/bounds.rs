@@ -107,7 +107,9 @@ fn cut(status: &mut Value, text: u32, items: u16) {
         }
         Value::Array(all) => {
             all.truncate(items.into());
-            all.iter_mut().for_each(|item| cut(item, text, items));
+            for item in all {
+                cut(item, text, items);
+            }
         }
         Value::Object(fields) => {
             while fields.len() > ENTRIES.into() {

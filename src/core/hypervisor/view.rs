@@ -140,12 +140,12 @@ impl View {
                     return Concerns::Nobody;
                 }
                 if weight_of_capacity(&capacity) > LARGEST / 16 {
-                    return self.cannot_read("a capacity of too many names".into());
+                    return self.cannot_read("a capacity of too many names");
                 }
                 self.capacity = Some(capacity);
                 Concerns::Capacity
             }
-            Event::Unreadable(why) => self.cannot_read(why),
+            Event::Unreadable(why) => self.cannot_read(&why),
             Event::Synced => Concerns::Nobody,
         }
     }
@@ -157,7 +157,7 @@ impl View {
         }
         let before = known.map(|known| weight_of(known));
         if self.machines.len() >= MOST && before.is_none() {
-            return self.cannot_read(format!("more than {MOST} virtual machines"));
+            return self.cannot_read(&format!("more than {MOST} virtual machines"));
         }
         let id = machine.id.clone();
         let others = self.bytes - before.unwrap_or_default();
@@ -169,7 +169,7 @@ impl View {
                 let after = weight_of(&unreadable);
                 (unreadable, after)
             }
-            _ => return self.cannot_read(too_much()),
+            _ => return self.cannot_read(&too_much()),
         };
         self.bytes = others + after;
         Arc::make_mut(&mut self.machines).insert(id.clone(), Arc::new(machine));
@@ -187,11 +187,11 @@ impl View {
         }
         let before = known.map(weight_of_image);
         if self.images.len() >= MOST && before.is_none() {
-            return self.cannot_read(format!("more than {MOST} images"));
+            return self.cannot_read(&format!("more than {MOST} images"));
         }
         let after = self.bytes - before.unwrap_or_default() + weight_of_image(&image);
         if after > LARGEST {
-            return self.cannot_read(too_much());
+            return self.cannot_read(&too_much());
         }
         self.bytes = after;
         Arc::make_mut(&mut self.images).insert(key, image);
@@ -204,11 +204,11 @@ impl View {
     }
 
     /// The first is said: the next may be another each time.
-    fn cannot_read(&mut self, why: String) -> Concerns {
+    fn cannot_read(&mut self, why: &str) -> Concerns {
         if self.unreadable.is_some() {
             return Concerns::Nobody;
         }
-        self.unreadable = Some(told(&why));
+        self.unreadable = Some(told(why));
         Concerns::Capacity
     }
 }

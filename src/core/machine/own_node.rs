@@ -84,7 +84,7 @@ pub fn contested(observed: &Observed) -> String {
             format!("Host {}", held.name),
             Some(node_name(observed, held)),
         ),
-        _ => ("its machine".to_owned(), None),
+        Placement::None(_) => ("its machine".to_owned(), None),
     };
     let own = match (&observed.node, expected) {
         (Lookup::Known(Some(node)), _) => format!("besides its own Node {}", node.name),

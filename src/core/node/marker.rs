@@ -112,6 +112,8 @@ impl Ownership {
 mod tests {
     use super::*;
 
+    type Field = fn(&mut Marker) -> &mut String;
+
     #[test]
     fn a_marker_whose_fields_are_no_names_is_unreadable() {
         let own = Marker {
@@ -123,7 +125,7 @@ mod tests {
         };
         let read = |marker: &Marker| Ownership::read(Some(marker.json()));
         assert!(read(&own).of(&own).is_some());
-        let table: [(&str, fn(&mut Marker) -> &mut String); 5] = [
+        let table: [(&str, Field); 5] = [
             ("management", |marker| &mut marker.management),
             ("namespace", |marker| &mut marker.namespace),
             ("cluster", |marker| &mut marker.cluster),

@@ -37,7 +37,7 @@ pub enum Errand {
 pub async fn open(access: &Access, pace: Pace) -> Result<Bmc, (Error, ContactError)> {
     let address = access.address();
     let opening = async { Bmc::open(access, pace).await.map_err(told) };
-    within(LIMIT, address, opening).await
+    within(LIMIT, address, Box::pin(opening)).await
 }
 
 async fn within<T>(
@@ -71,7 +71,7 @@ pub async fn run(mut bmc: Bmc, errand: &Errand) -> Result<PowerState, (Error, Co
             _ => others(&mut bmc, errand).await.map_err(told),
         }
     };
-    let result = within(LIMIT, &address, work).await;
+    let result = within(LIMIT, &address, Box::pin(work)).await;
     bmc.close().await;
     result
 }

@@ -52,7 +52,6 @@ fn computer(id: &str, uuid: &str, serial: &str) -> Named {
         id: some(id),
         uuid: some(uuid),
         serial_number: some(serial),
-        ..Named::default()
     }
 }
 

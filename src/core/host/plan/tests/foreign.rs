@@ -105,6 +105,8 @@ fn an_orphan_is_never_reset_and_the_remedy_fits_what_is_known_of_its_machine() {
 }
 
 /// A Machine here has the name and the UID that the marker names, as far as a claim that somebody wrote says.
+type Change = fn(&mut Marker);
+
 #[test]
 fn a_server_is_reset_for_the_machine_that_its_marker_names_in_full_and_for_no_other() {
     let released = |change: fn(&mut Marker)| {
@@ -116,7 +118,7 @@ fn a_server_is_reset_for_the_machine_that_its_marker_names_in_full_and_for_no_ot
     };
     let own = released(|_| ());
     assert_eq!(own.actions, [Action::Reset(marker("here", "m"))]);
-    let others: [(&str, fn(&mut Marker), &str); 4] = [
+    let others: [(&str, Change, &str); 4] = [
         ("namespace", |of| of.namespace = "other".into(), "Orphaned"),
         ("name", |of| of.machine = "w-1".into(), "Orphaned"),
         ("UID", |of| of.uid = "n".into(), "Orphaned"),
