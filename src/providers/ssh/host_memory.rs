@@ -34,11 +34,9 @@ impl Memory {
     /// Records an answer; `None` for a failed contact.
     pub(super) fn heard(&self, place: Place, at: Option<Timestamp>) {
         let mut known = self.lock();
-        match (at, known.get_mut(&place)) {
-            (at, Some(known)) => known.heard = at,
-            (Some(_), None) => known.entry(place).or_default().heard = at,
-            // nothing is known of it, and a deleted one is not remembered
-            (None, None) => {}
+        // of one that never answered nothing is known, and a deleted one is not remembered
+        if at.is_some() || known.contains_key(&place) {
+            known.entry(place).or_default().heard = at;
         }
     }
 

@@ -1,5 +1,6 @@
-//! How versions that run elsewhere become those of the spec, and how a provider spec that cannot be used is corrected: on the Machine itself only before it has a place, because
-//! `spec.providerSpec` is final once `spec.providerID` is set (admission policy `tatara-machine-identity`).
+//! How the versions that run become those of the spec, and how a provider spec that cannot be used is corrected: on the Machine
+//! itself only before it has a place, because `spec.providerSpec` is final once `spec.providerID` is set (admission policy
+//! `tatara-machine-identity`).
 
 use kube::ResourceExt;
 
