@@ -85,8 +85,9 @@ pub fn owned(
                 .try_fold(user, |at, name| at.get(*name)?.as_object());
             match of.and_then(|of| of.get(last)) {
                 None | Some(Value::Null) => (),
-                // sets none
+                // sets none; kubeadm writes its default in the place of an empty text
                 Some(Value::Array(items)) if items.is_empty() => (),
+                Some(Value::String(text)) if text.is_empty() => (),
                 Some(value) => impose(field(&mut after, path), value),
             }
         }

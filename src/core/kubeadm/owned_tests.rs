@@ -142,7 +142,7 @@ fn image_repositories_and_arguments_that_the_cluster_sets_are_set_back_and_no_ot
         "apiServer": { "extraArgs": [{ "name": "v", "value": "2" }, { "name": "audit-log-maxage", "value": "9" }] },
         "scheduler": { "extraArgs": [] },
         "etcd": { "local": { "extraArgs": [{ "name": "quota-backend-bytes", "value": "1" }] } },
-        "dns": { "imageRepository": null },
+        "dns": { "imageRepository": "" },
     });
     let user = user.as_object().expect("an object");
     let settled = DOCUMENT
