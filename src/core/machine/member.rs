@@ -102,6 +102,10 @@ impl Observed {
                 runs.map_or(LastLook::Idle, LastLook::Runs)
             }
             (Some(Contact::Unreachable { .. }), LastLook::Never) if !may_come => LastLook::Silent,
+            // its gateway does not tell where it is
+            (Some(Contact::NotAsked), LastLook::Never) if !may_come && self.is_unheard() => {
+                LastLook::Silent
+            }
             // its job is followed, it is not begun, or there is nothing that could be asked
             (_, LastLook::Never) if !may_come => LastLook::Idle,
             _ => before,
@@ -112,6 +116,12 @@ impl Observed {
     fn is_connecting(&self) -> bool {
         let machine = self.virtual_machine.as_ref();
         machine.is_some_and(|machine| machine.is_connecting)
+    }
+
+    /// Whether the gateway of its virtual machine does not answer. A job that is followed is known all the same.
+    fn is_unheard(&self) -> bool {
+        let machine = self.virtual_machine.as_ref();
+        self.follow.is_none() && machine.is_some_and(|machine| machine.told.is_err())
     }
 
     /// Evidence about its etcd member, from this list.

@@ -275,7 +275,7 @@ fn a_job_that_was_seen_on_a_host_that_is_silent_by_now_holds_only_what_it_may_un
 }
 
 #[test]
-fn a_virtual_machine_counts_as_asked_once_its_gateway_has_answered() {
+fn a_virtual_machine_is_silent_while_its_gateway_does_not_answer() {
     let looked = |is_connecting| {
         let mut observed = virtual_machines::silent(beside(running(control_plane()), |_| ()));
         observed.last_look = LastLook::Never;
@@ -286,7 +286,7 @@ fn a_virtual_machine_counts_as_asked_once_its_gateway_has_answered() {
         observed.last_look
     };
     assert_eq!(looked(true), LastLook::Never);
-    assert_eq!(looked(false), LastLook::Idle);
+    assert_eq!(looked(false), LastLook::Silent);
 }
 
 #[test]
