@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::jiff::Timestamp;
@@ -13,7 +14,7 @@ use crate::api::cluster_provider_spec::{Addon, AddonKind};
 use crate::api::{Cluster, ClusterProviderSpec};
 use crate::core::Next;
 use crate::core::cluster::{Addons, Attempt, ReadAt};
-use crate::engine::ReconcileError;
+use crate::engine::{ActionOutcome, ReconcileError};
 use crate::remote::Places;
 use crate::workload;
 use crate::workload::addons::{self, Applying, Outcome};
@@ -23,6 +24,8 @@ use crate::workload::manifests::{self, Document, Rank};
 const BYTES: usize = 8 << 20;
 /// Clusters of one namespace whose addons are in memory.
 static AT_ONCE: LazyLock<Places> = LazyLock::new(|| Places::new(2));
+/// How soon a Cluster looks again that found no place. It does not wait for one: its pass has more to do.
+const FULL: Duration = Duration::from_secs(10);
 
 /// State of the addons of a cluster.
 #[derive(Default)]
@@ -67,7 +70,8 @@ fn read_at(controller: &Clusters, cluster: &Cluster) -> ReadAt {
     }
 }
 
-/// Applies the addons, if they differ from what was applied. Wakes the Cluster only if the result changed.
+/// Applies the addons, if they differ from what was applied. Wakes the Cluster only if the result changed. While as many others of
+/// its namespace as may be apply theirs, which may last, it looks again.
 ///
 /// # Errors
 /// `ReconcileError::Api` when a ConfigMap or Secret with manifests cannot be read.
@@ -76,9 +80,13 @@ pub async fn apply(
     cluster: &Cluster,
     spec: &ClusterProviderSpec,
     now: Timestamp,
-) -> Result<(), ReconcileError> {
+) -> Result<ActionOutcome, ReconcileError> {
     let Some(workload) = controller.workloads.get(cluster) else {
-        return Ok(());
+        return Ok(ActionOutcome::Yes);
+    };
+    let place = AT_ONCE.of(&cluster.namespace().unwrap_or_default());
+    let Ok(_place) = place.try_acquire_owned() else {
+        return Ok(ActionOutcome::LookAgain(FULL));
     };
     let uid = cluster.uid().unwrap_or_default();
     controller.sources.follow(cluster, &spec.addons);
@@ -101,7 +109,7 @@ pub async fn apply(
     if is_news {
         controller.base.wakers.clusters.wake_object(cluster);
     }
-    Ok(())
+    Ok(ActionOutcome::Yes)
 }
 
 /// Digest of the addons' sources, and the result of applying them. They are decoded one after another, so that one is in memory.
@@ -112,8 +120,6 @@ async fn attempt(
     workload: &Client,
     before: Option<&Attempt>,
 ) -> Result<(String, Addons), ReconcileError> {
-    let place = AT_ONCE.of(&cluster.namespace().unwrap_or_default());
-    let _place = place.acquire_owned().await;
     let streams = match sources(controller, cluster, spec).await? {
         Ok(streams) => streams,
         Err(problem) => return Ok((String::new(), Addons::Failed(problem))),

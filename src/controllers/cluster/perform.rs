@@ -67,7 +67,7 @@ pub async fn perform(
         }
         Action::ApplyAddons => {
             if let Ok(spec) = &observed.spec {
-                addons::apply(controller, cluster, spec, now).await?;
+                return addons::apply(controller, cluster, spec, now).await;
             }
         }
         Action::HoldSecrets => {
