@@ -144,6 +144,17 @@ impl WorkloadCluster {
         nodes.is_listed().then(|| ids.iter().any(is_there))
     }
 
+    /// Whether nothing is known of its Nodes because it sends more than the manager reads.
+    pub fn exceeds_a_limit(&self) -> bool {
+        matches!(
+            self.connectivity(),
+            Connectivity::Disconnected {
+                cause: Cause::Limit,
+                ..
+            }
+        )
+    }
+
     /// The Nodes with this `spec.providerID`, from the snapshot.
     pub fn nodes_by_provider_id(&self, id: &str) -> Vec<Arc<NodeView>> {
         read(&self.state.nodes).by_provider_id(id)

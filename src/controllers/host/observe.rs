@@ -197,9 +197,10 @@ fn consumer_of(controller: &Hosts, machine: Option<&Machine>) -> Consumer {
             .iter()
             .filter_map(|cluster| controller.workloads.get(cluster));
         let mut workloads = workloads.into_iter();
+        // Nodes that were dropped at a limit may have it
         workloads.any(|workload| {
-            ids.iter()
-                .any(|id| !workload.nodes_by_provider_id(id).is_empty())
+            let has = workload.has_provider_id(&ids);
+            has.unwrap_or_else(|| workload.exceeds_a_limit())
         })
     };
     Consumer::Exists {

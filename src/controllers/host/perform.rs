@@ -172,6 +172,10 @@ async fn delete_left_node(controller: &Hosts, owner: &Marker) -> Result<(), Reco
     let Some(workload) = controller.workloads.get(&cluster) else {
         return Ok(());
     };
+    if workload.exceeds_a_limit() {
+        let why = "its Cluster's Nodes exceed a limit of the manager, and are not read (condition ControlPlaneHealthy)";
+        return Err(ReconcileError::other("delete the Node of the Host", why));
+    }
     let id = provider_id(PlaceKind::Host.provider(), &owner.uid);
     // of several, nothing says which one this host registered
     let [node] = &*workload.nodes_by_provider_id(&id) else {
