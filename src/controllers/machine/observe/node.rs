@@ -226,7 +226,7 @@ impl Told<'_> {
                 "the API of Cluster {name} refuses the manager (403){why}. If that lasts longer than 10 s: store an administrator's kubeconfig in Secret {secret}, key value"
             ),
             Cause::Forbidden => format!(
-                "the API of Cluster {name} refuses the manager (403){why}. If that lasts longer than 10 s, nothing allows group kubeadm:cluster-admins everything, as kubeadm does. On the host where kubeadm init ran: kubectl --kubeconfig /etc/kubernetes/super-admin.conf create clusterrolebinding kubeadm:cluster-admins --clusterrole=cluster-admin --group=kubeadm:cluster-admins"
+                "the API of Cluster {name} refuses the manager (403){why}. If that lasts longer than 10 s, nothing allows group kubeadm:cluster-admins everything, as kubeadm does. On the host where kubeadm init ran (if that is gone, on another control plane, after kubeadm init phase kubeconfig super-admin there): kubectl --kubeconfig /etc/kubernetes/super-admin.conf create clusterrolebinding kubeadm:cluster-admins --clusterrole=cluster-admin --group=kubeadm:cluster-admins"
             ),
             Cause::Overloaded => format!(
                 "the API of Cluster {name} is overloaded (429){why}. It is asked again within 5 s. If that lasts, find who asks so much: {}",
