@@ -1,5 +1,6 @@
 //! Clusters of the quickstart on real hosts, from their manifests to their end, and what goes wrong in between.
 
+mod budget;
 mod claims;
 mod components;
 mod control_planes;

@@ -6,6 +6,7 @@ use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use tatara::api::{Host, Machine};
 
+use super::budget;
 use crate::support::bmc::{OnPower, PASSWORD, SimulatedBmc, State, USER};
 use crate::support::commands::both;
 use crate::support::wait::within;
@@ -32,6 +33,7 @@ async fn hosts_are_switched_on_where_needed_off_when_free_and_fenced_when_silent
     nothing_is_asked_while_all_is_well(&world, &b, &c).await;
     a_silent_host_is_fenced(&world, &c).await;
     a_host_that_lost_its_power_comes_back(&world, &c).await;
+    budget::does_not_hold_a_dead_host(&world, &c).await;
     a_released_host_rests(&world, &b).await;
     drop((b, c));
     world.leave();
@@ -100,7 +102,7 @@ fn applied(world: &World, object: &Value) {
     assert!(output.status.success(), "{}", both(&output));
 }
 
-fn is_on(world: &World, host: &str) -> bool {
+pub fn is_on(world: &World, host: &str) -> bool {
     let list = world.fleet(&["list"]);
     let line = list
         .lines()
@@ -108,7 +110,7 @@ fn is_on(world: &World, host: &str) -> bool {
     line.expect("a host").split(' ').nth(2) == Some("on")
 }
 
-async fn until_host_says(world: &World, host: &str, condition: &str, text: &str, seconds: u64) {
+pub async fn until_host_says(world: &World, host: &str, condition: &str, text: &str, seconds: u64) {
     within(
         &format!("{host}: {condition} {text}"),
         seconds,
@@ -157,6 +159,7 @@ async fn nothing_is_asked_while_all_is_well(world: &World, b: &SimulatedBmc, c: 
 /// The cable is pulled: the host runs on unseen. Its Machine is deleted.
 async fn a_silent_host_is_fenced(world: &World, c: &SimulatedBmc) {
     let machine = machine_on(world, "host-c").await;
+    let before = resets(c);
     world.fleet(&["cut", "host-c"]);
     assert!(is_on(world, "host-c"));
     // pods cannot be evicted from a node that does not answer
@@ -184,13 +187,7 @@ async fn a_silent_host_is_fenced(world: &World, c: &SimulatedBmc) {
         machine.is_none().then_some(())
     })
     .await;
-    let resets = c
-        .state()
-        .requests
-        .iter()
-        .filter(|r| r.contains("Reset"))
-        .count();
-    assert!(resets >= 1, "its power was cut");
+    assert!(resets(c) > before, "its power was cut");
     let events = world.kubectl(&["get", "events", "-o", "jsonpath={.items[*].reason}"]);
     for reason in ["Fenced", "HostFenced"] {
         assert!(
@@ -209,7 +206,14 @@ async fn a_silent_host_is_fenced(world: &World, c: &SimulatedBmc) {
     one_node_per_machine(world).await;
 }
 
-async fn one_node_per_machine(world: &World) {
+/// How often the power was switched.
+pub fn resets(bmc: &SimulatedBmc) -> usize {
+    let state = bmc.state();
+    let resets = state.requests.iter().filter(|of| of.contains("Reset"));
+    resets.count()
+}
+
+pub async fn one_node_per_machine(world: &World) {
     within("three Nodes", 60, async || {
         let output = world
             .member_kubectl()
@@ -249,7 +253,7 @@ async fn a_released_host_rests(world: &World, b: &SimulatedBmc) {
     assert_eq!(b.state().power, "Off");
 }
 
-async fn machine_on(world: &World, host: &str) -> String {
+pub async fn machine_on(world: &World, host: &str) -> String {
     let host = world.api::<Host>().get(host).await.expect("a Host");
     host.spec.consumer_ref.expect("a claim").name
 }
