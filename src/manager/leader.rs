@@ -63,6 +63,13 @@ impl Leadership {
         Ok((Self(held), Candidacy { end, task }))
     }
 
+    /// That of a process without others.
+    #[cfg(test)]
+    pub(super) fn unchallenged() -> Self {
+        let until = Instant::now() + Duration::from_hours(1);
+        Self(watch::channel(Some(until)).1)
+    }
+
     /// Whether this process leads now. Checked just before any operation that two managers must not both perform.
     pub fn is_held(&self) -> bool {
         self.0.borrow().is_some_and(|until| Instant::now() < until)

@@ -13,6 +13,8 @@ mod http;
 mod leader;
 mod lease;
 mod media;
+#[cfg(test)]
+pub(crate) mod plane_tests;
 mod run;
 mod sources;
 mod unreadable;

@@ -356,3 +356,7 @@ pub(super) async fn end_addons(
     );
     Ok(ActionOutcome::Yes)
 }
+
+#[cfg(test)]
+#[path = "record_tests.rs"]
+mod tests;

@@ -262,3 +262,7 @@ fn ahead(
     let others = machines.iter().map(AsRef::as_ref);
     apart::ahead(machine, others, &drained, is_paused).map(ResourceExt::name_any)
 }
+
+#[cfg(test)]
+#[path = "neighbours_tests.rs"]
+mod tests;
