@@ -48,3 +48,7 @@ fn count(stores: &Stores, observed: &mut Observed, of: impl Fn(&str) -> Vec<Arc<
         set.count_marked(ours.map(AsRef::as_ref));
     }
 }
+
+#[cfg(test)]
+#[path = "marks_tests.rs"]
+mod tests;
