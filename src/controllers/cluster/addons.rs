@@ -249,12 +249,46 @@ async fn read(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use serde_json::json;
 
-    #[test]
-    fn addons_have_a_size_together() {
-        assert_eq!(too_large(BYTES), None);
-        let told = too_large(BYTES + 1).expect("too large");
+    use super::*;
+    use crate::manager::plane_tests::{ApiServer, Plane, cluster};
+
+    /// What becomes of eight ConfigMaps of 1 MiB, and a Secret of so many bytes.
+    async fn read(bytes: usize) -> Result<usize, String> {
+        let path = |kind: &str, name: &str| format!("/api/v1/namespaces/n/{kind}/{name}");
+        let names: Vec<String> = (0..8).map(|n| format!("a{n}")).collect();
+        let maps = names.iter().map(|name| {
+            let data = json!({"a": "x".repeat(1 << 19), "b": "x".repeat(1 << 19)});
+            let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data});
+            (path("configmaps", name), map)
+        });
+        let data = json!({"c": STANDARD.encode("x".repeat(bytes))});
+        let secret =
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": data});
+        let server = ApiServer::of(maps.chain([(path("secrets", "s"), secret)]));
+        let addon = |kind, name: &str| Addon {
+            kind,
+            name: name.into(),
+        };
+        let maps = names.iter().map(|name| addon(AddonKind::ConfigMap, name));
+        let spec = ClusterProviderSpec {
+            addons: maps.chain([addon(AddonKind::Secret, "s")]).collect(),
+            ..ClusterProviderSpec::default()
+        };
+        let plane = Plane::of(&server);
+        let read = sources(&plane.controllers.clusters, &cluster(), &spec).await;
+        let read = read.unwrap_or_else(|error| panic!("{error}"));
+        read.map(|streams| streams.len())
+    }
+
+    #[tokio::test]
+    async fn addons_have_a_size_together_whatever_holds_them() {
+        assert_eq!(BYTES, 8 << 20);
+        assert_eq!(read(0).await, Ok(17));
+        let told = read(1).await.expect_err("too large");
         assert!(
             told.contains("more than 8 MiB together; remove some"),
             "{told}"
