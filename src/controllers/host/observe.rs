@@ -288,3 +288,7 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "dropped_tests.rs"]
+mod dropped_tests;

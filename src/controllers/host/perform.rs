@@ -328,3 +328,7 @@ async fn clear(
         .await
         .map(drop)
 }
+
+#[cfg(test)]
+#[path = "perform_tests.rs"]
+mod tests;
