@@ -78,8 +78,8 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
     }
 }
 
-/// Why one whose member votes and serves leaves later: another control plane is ready to join, and etcd has a member more meanwhile.
-/// One that has begun to leave goes on.
+/// Why one whose member serves leaves later: another control plane is ready to join, and etcd has a member more meanwhile. None
+/// may join beside one that does not vote. One that has begun to leave goes on.
 fn joins_first(
     observed: &Observed,
     cluster: &ObservedCluster,
@@ -87,7 +87,7 @@ fn joins_first(
     member: &Member,
 ) -> Option<String> {
     let name = cluster.neighbours.joins.as_ref()?;
-    let can_wait = !member.is_learner && members.trouble(member).is_none();
+    let can_wait = members.trouble(member).is_none();
     let has_begun = has_turn(observed, cluster, TurnAction::Remove);
     let may_join = permits(members, Change::Add).is_ok();
     (can_wait && may_join && !has_begun).then(|| {

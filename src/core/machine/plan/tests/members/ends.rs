@@ -340,10 +340,24 @@ fn a_join_that_is_ready_goes_before_a_leave_that_can_wait() {
     let told = finding(&waits, "Deleting");
     assert_eq!(told.reason, Reason::WaitingForTurn);
     assert!(told.message.contains(parts[0]), "{}", told.message);
-    let table: [(&str, Change); 3] = [
+    let table: [(&str, Change); 6] = [
         ("none is ready", |c| c.neighbours.joins = None),
         ("it does not serve", |c| {
             c.etcd = unhealthy(&[OWN, FIRST, SECOND], OWN);
+        }),
+        ("it does not serve, and one may join all the same", |c| {
+            let five = [OWN, FIRST, SECOND, "192.0.2.23", "192.0.2.24"];
+            c.etcd = unhealthy(&five, OWN);
+        }),
+        ("it does not vote", |c| {
+            let mut members = (*etcd_at(&[OWN, FIRST, SECOND])).clone();
+            members.list[0].is_learner = true;
+            c.etcd = Lookup::Known(Arc::new(members));
+        }),
+        ("none may join: etcd is full", |c| {
+            let mut members = (*etcd_at(&[OWN, FIRST, SECOND])).clone();
+            members.alarms.push((MemberId(2), "NOSPACE".into()));
+            c.etcd = Lookup::Known(Arc::new(members));
         }),
         ("it has begun to leave", |c| {
             c.turn = Some(turn(ME, TurnAction::Remove));
