@@ -12,7 +12,7 @@ pub fn step(roll: &Roll, targets: &mut Targets) {
     if is_held || (!roll.stalled && (is_moving || roll.in_deletion() > 0)) {
         return;
     }
-    if roll.stalled && give_up_missing(roll, targets) {
+    if give_up_missing(roll, targets) {
         return;
     }
     let new = &targets.current.counts;
@@ -47,7 +47,8 @@ pub fn step(roll: &Roll, targets: &mut Targets) {
     );
 }
 
-/// What an old set could not make again in time is not waited for any longer.
+/// What an old set could not make again in time is not waited for any longer. Before the deadline something that is missing is on
+/// its way, and this is not reached.
 fn give_up_missing(roll: &Roll, targets: &mut Targets) -> bool {
     let limit = roll.observed.progress_deadline_seconds;
     for target in &mut targets.old {

@@ -44,6 +44,24 @@ fn after_the_deadline_nothing_is_waited_for_that_can_be_done_without() {
 }
 
 #[test]
+fn a_lost_machine_is_given_up_when_its_own_time_has_passed() {
+    // nothing has moved since 100 s; one of the old set was lost at 650 s
+    let sets = || {
+        let mut old = old("old", (2, 1, 1));
+        old.missing_since = Some(at(650));
+        vec![old, new((2, 2, 2))]
+    };
+    let observed = deployment(3, rolling(Int(1), Int(0)), sets());
+    for (seconds, expected) in [(651, &[][..]), (1249, &[]), (1250, &["old 1"])] {
+        let plan = plan(&observed, at(seconds));
+        assert_eq!(steps(&plan), expected, "{seconds}: {:?}", plan.findings);
+    }
+    let mut unlimited = deployment(3, rolling(Int(1), Int(0)), sets());
+    unlimited.progress_deadline_seconds = 0;
+    assert_eq!(steps(&plan(&unlimited, at(9999))), [] as [&str; 0]);
+}
+
+#[test]
 fn a_deadlock_is_broken_only_when_nothing_moves_and_the_new_machines_are_well() {
     // The room is taken by a deletion that is over in a moment; nothing else can go on.
     let stuck = |old_counts, new_counts| vec![unhealthy(old("old", old_counts)), new(new_counts)];
