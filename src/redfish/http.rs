@@ -180,23 +180,28 @@ impl Http {
                 return Err(self.malformed(what, format!("it is larger than {LARGEST} bytes")));
             }
         }
-        if let Some(problem) = dense(&body) {
-            return Err(self.malformed(what, problem));
-        }
-        if !status.is_success() {
-            return Err(Error::Refused {
-                address: self.address(),
-                what,
-                status: status.as_u16(),
-                said: self.shown(&body),
-            });
-        }
-        Ok(Answer {
+        self.judged(Answer {
             status,
             headers,
             body,
             what,
         })
+    }
+
+    /// An answer that may be decoded.
+    fn judged(&self, answer: Answer) -> Result<Answer, Error> {
+        if let Some(problem) = dense(&answer.body) {
+            return Err(self.malformed(answer.what, problem));
+        }
+        if !answer.status.is_success() {
+            return Err(Error::Refused {
+                address: self.address(),
+                status: answer.status.as_u16(),
+                said: self.shown(&answer.body),
+                what: answer.what,
+            });
+        }
+        Ok(answer)
     }
 
     fn proven(&self, request: RequestBuilder) -> RequestBuilder {
@@ -297,14 +302,41 @@ fn same_server() -> redirect::Policy {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Trust;
     use super::*;
 
     #[test]
     fn a_body_of_many_small_values_is_refused_before_it_is_decoded() {
-        assert_eq!(dense(&b"{\"a\":0},".repeat(OBJECTS)), None);
-        let told = dense(&b"{\"a\":0},".repeat(OBJECTS + 1));
-        assert_eq!(told.as_deref(), Some("it has more than 16384 objects"));
-        let told = dense(&b"[],".repeat(VALUES / 2 + 1));
-        assert_eq!(told.as_deref(), Some("it has more than 65536 values"));
+        rustls::crypto::ring::default_provider()
+            .install_default()
+            .ok();
+        let login = Login {
+            username: "admin".into(),
+            password: "secret".to_owned().into(),
+        };
+        let trust =
+            Trust::fingerprint(&format!("sha256:{}", "0a".repeat(32))).expect("a fingerprint");
+        let access = Access::new("https://192.0.2.20", login, trust, None).expect("an access");
+        let http = Http::new(&access, Pace::default()).expect("a client");
+        // also the body of an error, whose text is told
+        for status in [StatusCode::OK, StatusCode::INTERNAL_SERVER_ERROR] {
+            let judged = |body: Vec<u8>| {
+                let judged = http.judged(Answer {
+                    status,
+                    headers: HeaderMap::new(),
+                    body,
+                    what: "GET /redfish/v1".into(),
+                });
+                match judged {
+                    Err(Error::Malformed { problem, .. }) => Some(problem),
+                    _ => None,
+                }
+            };
+            assert_eq!(judged(b"{\"a\":0},".repeat(OBJECTS)), None);
+            let told = judged(b"{\"a\":0},".repeat(OBJECTS + 1));
+            assert_eq!(told.as_deref(), Some("it has more than 16384 objects"));
+            let told = judged(b"[],".repeat(VALUES / 2 + 1));
+            assert_eq!(told.as_deref(), Some("it has more than 65536 values"));
+        }
     }
 }
