@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sha2::{Digest as _, Sha256};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
 use crate::core::installer::{Area, AreaError};
@@ -107,6 +108,53 @@ async fn a_bad_url_for_the_image_of_another_delays_and_fails_nobody_else() {
         assert_eq!(shared, state, "verified content is shared");
     }
     assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn what_a_bad_url_says_late_is_no_part_of_a_verified_image() {
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .ok();
+    let folder = tempfile::tempdir().expect("a folder");
+    let stop = CancellationToken::new();
+    let content = image(1);
+    let sha256 = hex(&Sha256::digest(&content));
+    let (good, _) = origin(content.clone()).await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+    let listener = listener.expect("a port");
+    let bad = format!("http://{}/i.iso", listener.local_addr().expect("a port"));
+    let (say_rest, rest) = tokio::sync::oneshot::channel::<()>();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await?;
+        stream.read(&mut [0; 4096]).await?;
+        let head = "HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\n";
+        stream.write_all(head.as_bytes()).await?;
+        stream.write_all(&[b'x'; 1000]).await?;
+        rest.await.ok();
+        stream.write_all(&[b'x'; 1000]).await
+    });
+    let library = library(folder.path(), &stop);
+    let at = |url: String| IsoImage {
+        url,
+        sha256: sha256.clone(),
+    };
+    let (told, ended) = tokio::sync::oneshot::channel();
+    let wake = move || told.send(()).expect("it is waited for");
+    assert_eq!(library.image(&at(bad), wake), BaseState::Fetching);
+    let begun = || {
+        let kept = std::fs::read_dir(folder.path().join("media"));
+        let mut kept = kept.into_iter().flatten().flatten();
+        kept.any(|entry| entry.metadata().is_ok_and(|file| file.len() == 1000))
+    };
+    while !begun() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let BaseState::Ready(base) = end(&library, &at(good)).await else {
+        panic!("not ready")
+    };
+    say_rest.send(()).expect("it is waited for");
+    ended.await.expect("an end");
+    assert!(std::fs::read(&base.file).expect("a file") == content);
 }
 
 #[tokio::test]
