@@ -1,10 +1,16 @@
 use super::*;
 use crate::remote::sshd::Sshd;
 
-/// A Host whose target is known.
-struct Reached(Target);
+/// A Host whose target is known, and what happens while its keys are read.
+struct Reached<F = fn()>(Target, F);
 
-impl Server for Reached {
+impl Reached {
+    fn quietly(target: Target) -> Self {
+        Self(target, || ())
+    }
+}
+
+impl<F: Fn() + Send + Sync> Server for Reached<F> {
     fn namespace(&self) -> String {
         self.0.namespace.clone()
     }
@@ -29,6 +35,7 @@ impl Server for Reached {
         &self,
         _: &dyn Fn(&str) -> Result<Arc<Credential>, ContactError>,
     ) -> Result<Target, ContactError> {
+        (self.1)();
         Ok(self.0.clone())
     }
 }
@@ -37,7 +44,7 @@ impl Server for Reached {
 async fn what_comes_of_a_contact_with_a_host_that_was_deleted_meanwhile_is_not_kept() {
     let sshd = Sshd::closed().await;
     let hosts = Hosts::new(Arc::default());
-    let server = Reached(sshd.target());
+    let server = Reached::quietly(sshd.target());
     let deleted = async {
         sshd.asked().await;
         hosts.forget_guest(&server.place());
@@ -55,4 +62,21 @@ async fn what_comes_of_a_contact_with_a_host_that_was_deleted_meanwhile_is_not_k
     assert!(hosts.observe(&server).await.is_err());
     assert_eq!(hosts.memory.len(), 1);
     assert!(hosts.sightings.get("default", "h").is_some());
+}
+
+#[tokio::test]
+async fn a_connection_to_a_host_that_was_deleted_while_its_keys_were_read_is_not_kept() {
+    let sshd = Sshd::closed().await;
+    sshd.open();
+    let hosts = Hosts::new(Arc::default());
+    let place = sshd.target().place();
+    let deleted = Reached(sshd.target(), || hosts.forget_guest(&place));
+    let kept = |session: Result<Arc<Session>, ContactError>| {
+        // the pool has the other one
+        Arc::strong_count(&session.expect("a session")) - 1
+    };
+    assert_eq!(kept(hosts.session(&deleted).await), 0);
+    assert_eq!(hosts.memory.len(), 0);
+    let exists = Reached::quietly(sshd.target());
+    assert_eq!(kept(hosts.session(&exists).await), 1);
 }
