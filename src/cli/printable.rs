@@ -23,6 +23,15 @@ mod tests {
 
     #[test]
     fn what_a_terminal_would_obey_is_removed_and_the_rest_stays() {
+        // C0 and C1, and the marks, embeddings, overrides and isolates of Unicode's bidirectional algorithm
+        let obeyed = ('\0'..='\u{1f}').chain('\u{7f}'..='\u{9f}');
+        let obeyed = obeyed.filter(|c| !matches!(c, '\n' | '\t'));
+        let turned = ['\u{61c}', '\u{200e}', '\u{200f}'].into_iter();
+        let turned = turned.chain('\u{202a}'..='\u{202e}');
+        let turned = turned.chain('\u{2066}'..='\u{2069}');
+        for c in obeyed.chain(turned) {
+            assert_eq!(printable(&format!("a{c}b")), "ab", "{c:?}");
+        }
         for (what, written, shown) in [
             ("colour (CSI)", "\x1b[31mred\x1b[0m", "[31mred[0m"),
             ("clear screen", "a\x1b[2J\x1b[Hb", "a[2J[Hb"),
