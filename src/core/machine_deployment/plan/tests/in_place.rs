@@ -159,6 +159,40 @@ fn a_surplus_that_moves_no_more_is_kept() {
     assert_ne!(writes(&paused, "new", ANNOTATION_DISABLE_CREATE), Some("-"));
 }
 
+#[test]
+fn nothing_else_is_done_before_what_moves_has_arrived() {
+    let sets = |to: &str, new_counts| vec![moving(old("a", (2, 3, 3)), to), new(new_counts)];
+    let of = |replicas, sets| plan(&deployment(replicas, in_place(), sets), at(110));
+    // it would arrive at a set that was asked for none
+    let scaled = of(2, sets("new", (1, 0, 0)));
+    assert_eq!(steps(&scaled), Vec::<String>::new());
+    // one that has nowhere to go stays, and the next one moves after that
+    let lost = of(3, sets("gone", (1, 1, 1)));
+    assert_eq!(steps(&lost), ["a 3"]);
+}
+
+#[test]
+fn what_cannot_be_changed_on_a_machine_that_runs_moves_none() {
+    let other = |counts| {
+        let mut set = old("a", counts);
+        set.template.spec.provider_spec.value = Some(json!({"kind": "Y"}));
+        set
+    };
+    let versions = |counts| set("b", "v1.35.0", 2, counts);
+    // beside Machines whose versions alone differ, too
+    for sets in [
+        vec![other((3, 3, 3))],
+        vec![other((1, 1, 1)), versions((2, 2, 2))],
+    ] {
+        let sets = [sets, vec![new((0, 0, 0))]].concat();
+        let refused = of(in_place(), sets);
+        assert_eq!(steps(&refused), Vec::<String>::new());
+    }
+    // a set without Machines is in nobody's way
+    let sets = vec![other((0, 0, 0)), versions((3, 3, 3)), new((0, 0, 0))];
+    assert_eq!(steps(&of(in_place(), sets)), ["new 1", "b 2"]);
+}
+
 /// Wanted, current and available Machines; how many of them are marked.
 type Half = ((i32, i32, i32), i32);
 
