@@ -6,9 +6,11 @@ mod address;
 mod cleanup;
 mod failures;
 mod images;
+mod observe;
 mod quorum;
 mod retain;
 mod stage;
+mod start;
 mod stop;
 
 use std::collections::{BTreeMap, HashSet};
