@@ -72,25 +72,39 @@ impl Follower {
                 Ok(None) => return ended(self.client.url()),
                 Err(error) => return GatewayError::from_request(self.client.url(), &error),
             };
-            for event in reader.take(&piece) {
-                if *was_synced {
-                    self.news(event);
-                } else if event == Event::Synced {
-                    *was_synced = true;
-                    self.connected(std::mem::take(&mut told));
-                } else {
-                    told.take(event);
-                }
-            }
-            if !has_room(&mut self.kept, &self.view, &told) {
-                return GatewayError::TooMuch {
-                    url: self.client.url().to_owned(),
-                    all: ALL >> 20,
-                };
+            let taken = self.take(reader.take(&piece), &mut told, was_synced);
+            if let Err(error) = taken {
+                return error;
             }
             // slows down a gateway that sends too much
             tokio::time::sleep(BREATH).await;
         }
+    }
+
+    /// Takes what a piece of the stream tells, while there is room for it.
+    fn take(
+        &mut self,
+        events: Vec<Event>,
+        told: &mut View,
+        was_synced: &mut bool,
+    ) -> Result<(), GatewayError> {
+        for event in events {
+            if *was_synced {
+                self.news(event);
+            } else if event == Event::Synced {
+                *was_synced = true;
+                self.connected(std::mem::take(told));
+            } else {
+                told.take(event);
+            }
+        }
+        if has_room(&mut self.kept, &self.view, told) {
+            return Ok(());
+        }
+        Err(GatewayError::TooMuch {
+            url: self.client.url().to_owned(),
+            all: ALL >> 20,
+        })
     }
 
     fn news(&self, event: Event) {
@@ -164,6 +178,8 @@ fn ended(url: &str) -> GatewayError {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Credentials;
+    use super::super::connection::WakeHypervisor;
     use super::*;
     use crate::core::wire::Machine;
 
@@ -176,6 +192,58 @@ mod tests {
         }
         view.connectivity = Connectivity::Connected;
         view
+    }
+
+    /// One that reads a gateway, with room for so many bytes.
+    fn follower(room: usize) -> Follower {
+        let ring = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = rustls::ClientConfig::builder_with_provider(ring)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_root_certificates(rustls::RootCertStore::empty())
+            .with_no_client_auth();
+        let credentials = Credentials { tls, token: None };
+        let client = Client::new("https://192.0.2.30:8443", credentials).expect("a client");
+        let nobody: WakeHypervisor = Arc::new(|_| {});
+        Follower {
+            kept: Kept::among(&Total::new(2 * LARGEST, room), "n"),
+            key: ConnectionKey::new("n", "h"),
+            client: Arc::new(client),
+            view: Arc::default(),
+            wake: Wake {
+                machine: Arc::new(|_, _| {}),
+                waiting: nobody.clone(),
+                hypervisor: nobody.clone(),
+                all: nobody,
+            },
+        }
+    }
+
+    #[test]
+    fn a_gateway_is_read_no_further_than_there_is_room() {
+        let machines = |from: usize| {
+            let machine = |number: usize| {
+                let mut machine = Machine::unreadable(&number.to_string());
+                machine.spec.name = "x".repeat(1000);
+                Event::Machine(Box::new(machine))
+            };
+            (from..from + 100).map(machine).collect::<Vec<_>>()
+        };
+        // in its list, and in what it tells after that
+        for is_synced in [false, true] {
+            let mut follower = follower(LARGEST / 8);
+            let (mut told, mut was_synced) = (View::default(), is_synced);
+            let mut pieces = (0..20).map(|piece| machines(100 * piece));
+            let over = pieces.find_map(|piece| {
+                let taken = follower.take(piece, &mut told, &mut was_synced);
+                taken.err()
+            });
+            let is_over = matches!(over, Some(GatewayError::TooMuch { .. }));
+            assert!(is_over, "{is_synced}: {over:?}");
+            assert!(pieces.next().is_some(), "{is_synced}: the last piece");
+            let kept = follower.view.read().unwrap();
+            assert_eq!(kept.weight(), 0, "{is_synced}");
+        }
     }
 
     #[test]
