@@ -1,6 +1,7 @@
 //! Templates to scripts: strict about undefined values, and every value quoted for the shell.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::ValueKind;
@@ -128,13 +129,20 @@ pub(super) fn script(template: &'static str, values: Value) -> Result<Script, Re
 }
 
 pub(super) fn text(template: &'static str, values: Value) -> Result<String, RenderError> {
-    environment()
-        .and_then(|environment| environment.get_template(template)?.render(values))
-        .map_err(|source| RenderError {
-            template: template.to_owned(),
-            source,
-        })
+    let rendered = match &*ENVIRONMENT {
+        Ok(environment) => environment
+            .get_template(template)
+            .and_then(|template| template.render(values)),
+        Err(error) => Err(Error::new(ErrorKind::InvalidOperation, error.to_string())),
+    };
+    rendered.map_err(|source| RenderError {
+        template: template.to_owned(),
+        source,
+    })
 }
+
+/// One for all: a template is parsed when it is first rendered.
+static ENVIRONMENT: LazyLock<Result<Environment<'static>, Error>> = LazyLock::new(environment);
 
 fn environment() -> Result<Environment<'static>, Error> {
     let mut environment = Environment::new();
