@@ -12,6 +12,7 @@ use crate::api::names::{ANNOTATION_HOST, ANNOTATION_INITIALIZED, provider_ids};
 use crate::api::{Host, Machine};
 use crate::controllers::machine::recorded_cluster;
 use crate::core::claim;
+use crate::core::host::guard::{guards, may_have, was_let_go};
 use crate::core::host::plan::is_fresh;
 use crate::core::host::{Consumer, Contact, Observed, Owner, Twins, is_same_server};
 use crate::core::machine::is_begun;
@@ -78,8 +79,8 @@ pub async fn observe(controller: &Hosts, host: Arc<Host>, now: Timestamp) -> Obs
         _ => None,
     };
     let clusters = guard::known(controller, &host, &contact);
-    let guards = guard::guards(&host, &contact, machine.is_some(), &clusters);
-    let may_guard = guard::may_have(&host, &contact, &clusters);
+    let guards = guards(&host, &contact, machine.is_some(), &clusters);
+    let may_guard = may_have(&host, &contact, &clusters);
     let owner_here = owner_here(controller, marker.map(|owner| &owner.marker));
     let unrecorded = match &contact {
         Contact::Seen(seen) if owner_here == Owner::Unknown => unrecorded(controller, &host, seen),
@@ -218,7 +219,7 @@ fn unrecorded(controller: &Hosts, host: &Host, seen: &Observation) -> Option<Ini
     let Ownership::Owner(node::Owner { marker, .. }) = &seen.owner else {
         return None;
     };
-    if guard::was_let_go(host, &marker.uid) {
+    if was_let_go(host, &marker.uid) {
         return None;
     }
     let namespace = host.namespace().filter(|of| *of == marker.namespace)?;

@@ -5,13 +5,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::observe::is_marked;
-use super::released::{keeps_its_nodes, must_be_released, must_go};
-use super::switch::{Switch, switch};
+use super::released::{must_be_released, must_go};
+use super::switch::switch;
 use super::{Hosts, guard};
 use crate::api::Host;
 use crate::api::names::{ANNOTATION_INSTALLATION, FINALIZER_IN_USE, provider_id};
 use crate::controllers::machine::turn;
 use crate::core::host::plan::Action;
+use crate::core::host::released::keeps_its_nodes;
+use crate::core::host::switch::Switch;
 use crate::core::host::{Contact, Observed, is_same_server};
 use crate::core::machine::kind::PlaceKind;
 use crate::core::node::{self, JobKind, Marker, RenderError, Script};

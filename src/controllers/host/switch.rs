@@ -3,61 +3,18 @@
 use kube::ResourceExt;
 
 use super::{Hosts, guard};
-use crate::api::Host;
-use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::core::host::{Observed, PowerState};
+use crate::api::conditions::{ConditionType, Finding};
+use crate::core::host::Observed;
+use crate::core::host::switch::{Switch, is_away, still_holds};
 use crate::engine::{ReconcileError, patch};
 use crate::redfish::Wish;
 
-/// A change of power, with its purpose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Switch {
-    /// On, because the host is needed.
-    On,
-    /// Off, because the host is free.
-    Off,
-    /// Off, because the host was released and does not answer.
-    Fence,
-}
-
-impl Switch {
-    fn wish(self) -> Wish {
-        match self {
-            Self::On => Wish::On,
-            Self::Off => Wish::Shutdown,
-            Self::Fence => Wish::ForceOff,
-        }
+fn wish(switch: Switch) -> Wish {
+    match switch {
+        Switch::On => Wish::On,
+        Switch::Off => Wish::Shutdown,
+        Switch::Fence => Wish::ForceOff,
     }
-
-    fn news(self, host: &str) -> Finding {
-        let (reason, message) = match self {
-            Self::On => (
-                Reason::SwitchedOn,
-                format!("Host {host} was switched on by its BMC"),
-            ),
-            Self::Off => (
-                Reason::SwitchedOff,
-                format!("Host {host} is free, and was switched off by its BMC"),
-            ),
-            Self::Fence => (
-                Reason::Fenced,
-                format!("Host {host} was released; its BMC cut its power, and reports it off"),
-            ),
-        };
-        Finding::yes(ConditionType::PowerOn, reason, message)
-    }
-}
-
-/// Whether the decision still holds for the host as read live.
-fn still_holds(decided_on: &Host, live: &Host) -> bool {
-    let (was, is) = (&decided_on.spec, &live.spec);
-    was.bmc == is.bmc && !is.maintenance && was.consumer_ref == is.consumer_ref
-}
-
-/// Whether the BMC reports the host off after powering it off. If it refused or did not answer, the host may still run:
-/// observations of it, such as the private key of a cluster's CA, remain valid.
-fn is_away(switch: Switch, power: Option<&PowerState>) -> bool {
-    switch != Switch::On && power == Some(&PowerState::Off)
 }
 
 /// Changes the power through the BMC, and waits until the BMC reports it. The result is stored, and the next pass
@@ -85,7 +42,7 @@ pub async fn switch(
     }
     let heard = controller
         .bmcs
-        .bring(host, switch.wish(), crate::clock::now());
+        .bring(host, wish(switch), crate::clock::now());
     let heard = heard.await;
     if is_away(switch, heard.power.as_ref().ok()) {
         // the SSH connection has lost its peer
@@ -105,25 +62,4 @@ pub async fn switch(
     }
     controller.base.wakers.hosts.wake_object(host);
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_host_said_is_forgotten_only_once_its_bmc_says_that_it_is_off() {
-        for (switch, power, is_forgotten) in [
-            (Switch::Fence, Some(PowerState::Off), true),
-            (Switch::Fence, Some(PowerState::On), false),
-            (Switch::Fence, None, false),
-            (Switch::Off, Some(PowerState::Off), true),
-            (Switch::Off, None, false),
-            (Switch::On, Some(PowerState::On), false),
-            (Switch::On, Some(PowerState::Off), false),
-        ] {
-            let is = is_away(switch, power.as_ref());
-            assert_eq!(is, is_forgotten, "{switch:?}, {power:?}");
-        }
-    }
 }

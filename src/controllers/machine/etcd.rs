@@ -5,14 +5,16 @@ use std::sync::Arc;
 use futures::future::join;
 use kube::ResourceExt;
 
+use super::perform::not_yet;
 use super::{Machines, record, turn};
 use crate::api::Cluster;
 use crate::api::cluster::TurnAction;
-use crate::api::conditions::{ConditionType, Finding, Reason, Status};
-use crate::controllers::control_plane::Silence;
-use crate::core::control_plane::{Change, Member, permits, quorum};
+use crate::api::conditions::Finding;
+use crate::core::control_plane::{Member, Members};
 use crate::core::machine::Observed;
-use crate::core::machine::plan::{BOOTSTRAP, leaving, update};
+use crate::core::machine::live;
+use crate::core::machine::live::etcd::Removal;
+use crate::core::machine::plan::update;
 use crate::core::node::JobKind;
 use crate::core::proof::TurnIsOver;
 use crate::engine::{ActionOutcome, ReconcileError};
@@ -29,32 +31,17 @@ pub(super) async fn may_join(
     if let Some(doubt) = turn::take(&controller.turns, observed, TurnAction::Join).await? {
         return Ok(Some(doubt));
     }
-    let members = match controller
-        .control_planes
-        .look(&*cluster(controller, observed)?)
-        .await
-    {
-        Ok(members) => members,
-        Err(why) => return Ok(Some(waits(observed, Reason::EtcdUnreachable, why))),
-    };
-    // what joining begins with would wipe its data
-    if let Some(member) = observed.member(&members) {
-        let message = format!(
-            "etcd lists member {} at the address of this machine, which is removed before the machine joins",
-            member.id
-        );
-        return Ok(Some(waits(observed, Reason::MemberChanging, message)));
-    }
-    if let Err(obstacle) = permits(&members, Change::Add) {
-        return Ok(Some(waits(observed, obstacle.reason(), obstacle.message())));
-    }
     let cluster = cluster(controller, observed)?;
-    let refused = record::prepare(controller, observed, &cluster, &members).await?;
-    // others may have to change meanwhile what it waits for
-    if refused.is_some()
-        && let Some(proof) = observed.member_proof(&members)
-    {
-        let over = TurnIsOver::Member(proof);
+    let read = controller.control_planes.look(&cluster).await;
+    let members = match live::etcd::may_join(observed, listed(&read)) {
+        Ok(members) => members,
+        Err(finding) => return Ok(Some(finding)),
+    };
+    // the look may have lasted
+    let cluster = self::cluster(controller, observed)?;
+    let refused = record::prepare(controller, observed, &cluster, members).await?;
+    let over = live::etcd::end_of_refused(observed, members);
+    if let Some(over) = over.filter(|_| refused.is_some()) {
         turn::give_back(&controller.turns, &observed.marker, &over).await?;
     }
     Ok(refused)
@@ -76,7 +63,7 @@ pub(super) async fn take_turn(
         }
     }
     let doubt = turn::take(&controller.turns, observed, action).await?;
-    Ok(doubt.map_or(ActionOutcome::Yes, ActionOutcome::NotYet))
+    Ok(not_yet(doubt))
 }
 
 /// Requires that etcd can do without the member of the Machine for a while, that the Machine still has the turn, and that what
@@ -99,7 +86,7 @@ pub(super) async fn may_upgrade(
     if let Err(finding) = update::may_restart(observed, members) {
         return Ok(Some(finding));
     }
-    if job != JobKind::Upgrade {
+    if !live::record::is_rendered_by(job) {
         return Ok(None);
     }
     record::before_update(controller, observed, &cluster).await
@@ -114,43 +101,44 @@ pub(super) async fn remove(
     observed: &Observed,
     member: &Member,
 ) -> Result<ActionOutcome, ReconcileError> {
-    let action = if observed.is_deleting() {
-        TurnAction::Remove
-    } else {
-        TurnAction::Join
-    };
+    let action = live::turn::of_removal(observed);
     if let Some(doubt) = turn::take(&controller.turns, observed, action).await? {
         return Ok(ActionOutcome::NotYet(doubt));
     }
     let cluster = cluster(controller, observed)?;
-    let not_yet = |reason, message| Ok(ActionOutcome::NotYet(waits(observed, reason, message)));
-    let members = match controller.control_planes.look(&cluster).await {
-        Ok(members) => members,
-        Err(why) => return not_yet(Reason::EtcdUnreachable, why),
-    };
-    if members.get(member.id).is_none() {
-        return Ok(ActionOutcome::Yes);
+    let planes = &controller.control_planes;
+    let members = planes.look(&cluster).await;
+    match live::etcd::may_remove(observed, member, listed(&members)) {
+        Ok(Removal::Begins(members)) => {
+            let removed = begin_removal(controller, observed, (&cluster, members), member).await?;
+            Ok(not_yet(removed.err()))
+        }
+        Ok(Removal::IsOver) => Ok(ActionOutcome::Yes),
+        Err(finding) => Ok(ActionOutcome::NotYet(finding)),
     }
-    if let Err(obstacle) = permits(&members, Change::Remove(member.id)) {
-        return not_yet(obstacle.reason(), obstacle.message());
-    }
+}
+
+/// An inner error says why the member is not removed yet.
+async fn begin_removal(
+    controller: &Machines,
+    observed: &Observed,
+    (cluster, members): (&Cluster, &Members),
+    member: &Member,
+) -> Result<Result<(), Finding>, ReconcileError> {
     controller.base.engine.must_lead()?;
     let planes = &controller.control_planes;
-    let moved = planes.hand_over(&cluster, &members, member.id).await;
-    if let Err(Silence(why)) = moved {
-        let message = format!("the leadership of etcd could not be moved: {why}");
-        return not_yet(Reason::MemberChanging, message);
+    let moved = planes.hand_over(cluster, members, member.id).await;
+    if let Err(finding) = live::etcd::was_moved(observed, moved.map_err(|silence| silence.0)) {
+        return Ok(Err(finding));
     }
-    let removed = planes.remove(&cluster, &members, member.id).await;
-    planes.look(&cluster).await.ok();
-    match removed {
-        Ok(true) => {
-            tracing::info!(cluster = observed.marker.cluster, machine = observed.marker.machine, member = %member.id, "removed an etcd member");
-            Ok(ActionOutcome::Yes)
-        }
-        Ok(false) => not_yet(Reason::MemberChanging, quorum::refused_for_now(member)),
-        Err(Silence(why)) => not_yet(Reason::EtcdUnreachable, why),
+    let removed = planes.remove(cluster, members, member.id).await;
+    planes.look(cluster).await.ok();
+    let removed = removed.map_err(|silence| silence.0);
+    let removed = live::etcd::was_removed(observed, member, removed);
+    if removed.is_ok() {
+        tracing::info!(cluster = observed.marker.cluster, machine = observed.marker.machine, member = %member.id, "removed an etcd member");
     }
+    Ok(removed)
 }
 
 /// Requires, before the place of a Machine is released, that etcd has no member of it. A finding says what it has.
@@ -161,20 +149,12 @@ pub(super) async fn may_release(
     controller: &Machines,
     observed: &Observed,
 ) -> Result<Option<Finding>, ReconcileError> {
-    if !leaving::is_asked(observed) {
+    if !live::etcd::is_asked_before_release(observed) {
         return Ok(None);
     }
     let cluster = cluster(controller, observed)?;
-    Ok(match controller.control_planes.look(&cluster).await {
-        Ok(members) => observed.member(&members).map(|member| {
-            let message = format!(
-                "etcd lists member {}, which is removed first",
-                member.label()
-            );
-            waits(observed, Reason::MemberChanging, message)
-        }),
-        Err(why) => Some(waits(observed, Reason::EtcdUnreachable, why)),
-    })
+    let members = controller.control_planes.look(&cluster).await;
+    Ok(live::etcd::may_release(observed, listed(&members)).err())
 }
 
 /// Requires that the components of the control plane on its machine serve now, its etcd member among them.
@@ -195,14 +175,8 @@ pub(super) async fn await_components(
         .known
         .get(&cluster.uid().unwrap_or_default());
     let asked = known.components.get(&observed.marker.uid);
-    Ok(match update::unwell(observed, asked.map(AsRef::as_ref)) {
-        Some(why) => ActionOutcome::NotYet(Finding::yes(
-            ConditionType::Updating,
-            Reason::WaitingForControlPlane,
-            why,
-        )),
-        None => ActionOutcome::Yes,
-    })
+    let why = update::unwell(observed, asked.map(AsRef::as_ref));
+    Ok(not_yet(why.map(live::etcd::unwell)))
 }
 
 /// Returns the turn, if a list that was read just now proves the same.
@@ -216,17 +190,10 @@ pub(super) async fn return_turn(
 ) -> Result<ActionOutcome, ReconcileError> {
     if let TurnIsOver::Member(proof) = over {
         let cluster = cluster(controller, observed)?;
-        let members = match controller.control_planes.look_once(&cluster).await {
-            Ok(members) => members,
-            Err(why) => {
-                let finding = waits(observed, Reason::EtcdUnreachable, why);
-                return Ok(ActionOutcome::NotYet(finding));
-            }
-        };
-        if observed.member_proof(&members).as_ref() != Some(proof) {
-            return Err(ReconcileError::Conflict {
-                what: "return the control-plane turn".into(),
-            });
+        let members = controller.control_planes.look_once(&cluster).await;
+        let outcome = live::etcd::may_return(observed, proof, listed(&members));
+        if let Some(finding) = turn::finding(outcome, "return the control-plane turn")? {
+            return Ok(ActionOutcome::NotYet(finding));
         }
     }
     turn::give_back(&controller.turns, &observed.marker, over)
@@ -240,16 +207,6 @@ fn cluster(controller: &Machines, observed: &Observed) -> Result<Arc<Cluster>, R
     cluster.ok_or_else(|| ReconcileError::other("ask etcd", "the Cluster was deleted"))
 }
 
-fn waits(observed: &Observed, reason: Reason, message: String) -> Finding {
-    let (condition, status) = if observed.is_deleting() {
-        (ConditionType::Deleting, Status::True)
-    } else {
-        (BOOTSTRAP, Status::False)
-    };
-    Finding {
-        condition,
-        status,
-        reason,
-        message,
-    }
+fn listed(members: &Result<Arc<Members>, String>) -> live::etcd::Read<'_> {
+    members.as_deref().map_err(Clone::clone)
 }

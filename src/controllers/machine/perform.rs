@@ -1,4 +1,5 @@
-//! Performs the actions of a plan, without further decisions. Every action is idempotent.
+//! Performs the actions of a plan. What is read live before decides nothing here: see [`crate::core::machine::live`]. Every action
+//! is idempotent.
 
 use kube::ResourceExt;
 use serde_json::json;
@@ -6,14 +7,15 @@ use serde_json::json;
 use super::{Machines, etcd, nodes, record, settings, turn, units};
 use crate::api::Machine;
 use crate::api::cluster::TurnAction;
-use crate::api::conditions::{ConditionType, Finding, Status};
+use crate::api::conditions::{ConditionType, Finding};
 use crate::api::names::{FINALIZER_MACHINE, LABEL_CONTROL_PLANE};
 use crate::core::finalizers;
+use crate::core::machine::Observed;
+use crate::core::machine::live::{self, Check};
 use crate::core::machine::plan::Action;
 use crate::core::machine::plan::claim::chosen;
 use crate::core::machine::units::{addons, archives, kubelet, upgrade};
-use crate::core::machine::{Contact, Infrastructure, Observed, Placement};
-use crate::core::node::{self, Job, JobKind, Observation, Take, Unit, UnitState};
+use crate::core::node::{self, Job, JobKind, Take, Unit, UnitState};
 use crate::core::proof::Over;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::providers::{Server, basis};
@@ -42,15 +44,15 @@ pub async fn perform(
         Action::ReturnTurn(over) => etcd::return_turn(controller, observed, over).await,
         Action::EndAddons(version) => record::end_addons(controller, observed, version).await,
         Action::RecordSettings { record, begins } => {
-            if *begins && let Some(finding) = settings::may_begin(controller, observed) {
+            let waits = begins.then(|| settings::may_begin(controller, observed));
+            if let Some(finding) = waits.flatten() {
                 return Ok(ActionOutcome::NotYet(finding));
             }
             settings::write(controller, observed, record).await
         }
-        Action::RecordInitialized => {
-            let doubt = turn::record_initialized(&controller.turns, observed).await?;
-            Ok(doubt.map_or(ActionOutcome::Yes, ActionOutcome::NotYet))
-        }
+        Action::RecordInitialized => Ok(not_yet(
+            turn::record_initialized(&controller.turns, observed).await?,
+        )),
         Action::UpdateNode { node, uid } => {
             nodes::update_node(controller, observed, node, uid).await
         }
@@ -76,6 +78,11 @@ pub async fn perform(
         }
         Action::RemoveFinalizer(over) => remove_finalizer(controller, observed, over).await,
     }
+}
+
+/// Done, unless a finding says why not yet.
+pub(super) fn not_yet(finding: Option<Finding>) -> ActionOutcome {
+    finding.map_or(ActionOutcome::Yes, ActionOutcome::NotYet)
 }
 
 async fn adopt(
@@ -153,20 +160,10 @@ async fn run_job(
 }
 
 fn is_running(observed: &Observed, unit: JobKind) -> bool {
-    seen(observed)
+    observed
+        .seen()
         .and_then(|seen| seen.job(&observed.marker.job(unit)))
         .is_some_and(|status| matches!(status.state, UnitState::Running(_)))
-}
-
-/// The observation of its host in this pass.
-pub(super) fn seen(observed: &Observed) -> Option<&Observation> {
-    match &observed.placement {
-        Placement::Held(Infrastructure {
-            contact: Contact::Seen(seen),
-            ..
-        }) => Some(seen),
-        _ => None,
-    }
 }
 
 async fn start(
@@ -175,39 +172,21 @@ async fn start(
     server: &dyn Server,
     name: JobKind,
 ) -> Result<ActionOutcome, ReconcileError> {
-    let owner = observed.owner();
-    // if the marker records a successful kubeadm, only the later steps of the job run again
-    let is_node = owner.is_some_and(|owner| owner.initialized || owner.joined);
-    if name == JobKind::Init
-        && !is_node
-        && let Some(doubt) = turn::take(&controller.turns, observed, TurnAction::Init).await?
-    {
-        return Ok(ActionOutcome::NotYet(doubt));
-    }
-    if name == JobKind::Join
-        && !is_node
-        && observed.acts_as_control_plane()
-        && let Some(finding) = etcd::may_join(controller, observed).await?
-    {
-        return Ok(ActionOutcome::NotYet(finding));
-    }
-    if !is_node
-        && !observed.acts_as_control_plane()
-        && let Some(finding) = record::fits(controller, observed, name).await?
-    {
-        return Ok(ActionOutcome::NotYet(finding));
-    }
-    if matches!(name, JobKind::Upgrade | JobKind::Kubelet)
-        && observed.acts_as_control_plane()
-        && let Some(finding) = etcd::may_upgrade(controller, observed, name).await?
-    {
+    let waits = match live::check(observed, name) {
+        Check::None => None,
+        Check::Init => turn::take(&controller.turns, observed, TurnAction::Init).await?,
+        Check::Join => etcd::may_join(controller, observed).await?,
+        Check::Record => record::fits(controller, observed, name).await?,
+        Check::Update => etcd::may_upgrade(controller, observed, name).await?,
+    };
+    if let Some(finding) = waits {
         return Ok(ActionOutcome::NotYet(finding));
     }
     let unit = match units::build(controller, observed, name).await? {
         Ok(unit) => unit,
-        Err(finding) => return Ok(ActionOutcome::NotYet(about(name, finding))),
+        Err(finding) => return Ok(ActionOutcome::NotYet(live::about(name, finding))),
     };
-    if !is_node {
+    if live::records_settings(observed) {
         settings::before(controller, observed, name).await?;
     }
     launch(controller, observed, server, &unit).await
@@ -235,24 +214,15 @@ async fn launch(
 ) -> Result<ActionOutcome, ReconcileError> {
     let (name, now) = (unit.kind, crate::clock::now());
     // the plan asks for it although it succeeded: what it installed is not there any more
-    let job = seen(observed).and_then(|seen| seen.job(&observed.marker.job(name)));
+    let job = observed
+        .seen()
+        .and_then(|seen| seen.job(&observed.marker.job(name)));
     let script = if job.is_some_and(|job| job.state == UnitState::Succeeded) {
         node::start_afresh(&observed.marker, unit, now)
     } else {
         node::start_and_follow(&observed.marker, unit, now)
     };
     follow(controller, observed, server, (name, Some(unit)), script).await
-}
-
-/// What stands in the way of a job of a Node that runs is said of that job: the Node is as well as it was.
-fn about(name: JobKind, mut finding: Finding) -> Finding {
-    match name.condition() {
-        ConditionType::BootstrapReady => return finding,
-        ConditionType::Updating => finding.status = Status::True,
-        _ => finding.status = Status::False,
-    }
-    finding.condition = name.condition();
-    finding
 }
 
 async fn follow(
@@ -269,7 +239,7 @@ async fn follow(
         Err(error) => {
             let infrastructure = ConditionType::InfrastructureReady;
             let finding = Finding::no(infrastructure, error.reason, error.message);
-            return Ok(ActionOutcome::NotYet(about(name, finding)));
+            return Ok(ActionOutcome::NotYet(live::about(name, finding)));
         }
     };
     let (waker, namespace, machine) = (
@@ -286,7 +256,7 @@ async fn follow(
         }
     });
     let job = observed.marker.job(name);
-    let failed = seen(observed).and_then(|seen| seen.failure(&job));
+    let failed = observed.seen().and_then(|seen| seen.failure(&job));
     let failed = failed
         .filter(|_| !is_other(observed, &job, started))
         .cloned();
@@ -307,7 +277,7 @@ fn is_other(observed: &Observed, job: &Job, started: Option<&Unit>) -> bool {
         JobKind::Addons => addons(observed).ok().map(|unit| unit.identity()),
         _ => None,
     };
-    let status = seen(observed).and_then(|seen| seen.job(job));
+    let status = observed.seen().and_then(|seen| seen.job(job));
     let shown = status.map(|status| &status.identity);
     identity.is_some_and(|identity| shown.is_some_and(|shown| *shown != identity))
 }

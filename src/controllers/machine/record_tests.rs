@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use super::super::observe;
 use super::*;
+use crate::api::Machine;
 use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_WRITING, LABEL_CLUSTER};
 use crate::manager::plane_tests::{ApiServer, Plane, nodes};
 

@@ -1,20 +1,18 @@
 //! The settings that a node has, recorded on its Machine; and whose node follows those of its Cluster next.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kube::ResourceExt;
 use serde_json::json;
 
 use super::Machines;
-use crate::api::cluster::TurnAction;
-use crate::api::conditions::{ConditionType, Finding, is_true};
+use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::paused::paused_by;
 use crate::controllers::whose::ProviderObject;
-use crate::core::machine::plan::update::{waits_for, waits_for_person};
-use crate::core::machine::{Lookup, Observed, ObservedCluster, is_begun};
+use crate::core::machine::live::settings as live;
+use crate::core::machine::{Observed, ObservedCluster, is_begun};
 use crate::core::node::JobKind;
 use crate::core::{Key, settings};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
@@ -90,27 +88,14 @@ fn of_others(
 pub(super) fn may_begin(controller: &Machines, observed: &Observed) -> Option<Finding> {
     let cluster = observed.cluster.as_ref()?;
     let spec = cluster.spec.as_ref().ok()?;
-    let machine = &observed.machine;
-    // who has the turn goes on: the others wait for it
-    let has_turn = cluster.turn.as_ref().is_some_and(|turn| {
-        turn.action == TurnAction::Upgrade && Some(&turn.machine) == machine.uid().as_ref()
-    });
-    // who is drained goes on as well
-    let is_drained = match &observed.node {
-        Lookup::Known(Some(node)) => node.is_cordoned_by_us(),
-        _ => false,
-    };
-    // another version is not begun by settings
-    let is_other = machine.runs_other() != Some(false);
-    if has_turn || is_drained || settings::is_unfinished(machine) || is_other {
+    if live::goes_on(observed) {
         return None;
     }
     let stores = controller.base.stores();
-    let live = stores
+    let cluster = stores
         .clusters
         .get(&observed.marker.namespace, &cluster.name)?;
-    let next = next(stores, &live, spec)?;
-    (next.uid() != machine.uid()).then(|| waits_for(observed, &next.name_any()))
+    live::may_begin(observed, &*next(stores, &cluster, spec)?)
 }
 
 /// Writes the record of a Machine.
@@ -131,49 +116,14 @@ pub(super) async fn write(
     Ok(ActionOutcome::Yes)
 }
 
-/// The Machine of a Cluster whose node follows the settings next: one that has begun, else the first by name of the control
-/// planes, else of the workers; before others one that can begin: its Node is Ready, its versions run, and neither a pause nor
-/// something that a person has to mend is in its way.
+/// The Machine of a Cluster whose node follows the settings next: see [`live::next`].
 pub fn next(
     stores: &Stores,
     cluster: &Cluster,
     spec: &ClusterProviderSpec,
 ) -> Option<Arc<Machine>> {
     let key = Key::Cluster(cluster.namespace().unwrap_or_default(), cluster.name_any());
-    let mut machines = stores.machines.by(&key);
-    machines.retain(|machine| machine.metadata.deletion_timestamp.is_none());
-    // many have the same record
-    let mut judged = BTreeMap::<&str, bool>::new();
-    let mut behind = Vec::new();
-    for machine in &machines {
-        if let Some(text) = machine.annotations().get(ANNOTATION_SETTINGS) {
-            let judge = || settings::behind(machine, spec).can_follow();
-            if *judged.entry(text.as_str()).or_insert_with(judge) {
-                behind.push(machine);
-            }
-        }
-    }
-    let ours = |machine: &&&Arc<Machine>| machine.is_ours(stores);
-    // of one whose edit was taken back and that cannot go back now, the others need not wait: they had what they get
-    let is_ready = |machine: &Machine| {
-        let status = machine.status.as_ref();
-        status.is_some_and(|status| is_true(&status.conditions, ConditionType::NodeHealthy))
-    };
-    let begun = behind.iter().find(|machine| {
-        let of_edit = || !settings::behind(machine, spec).is_taken_back();
-        settings::is_unfinished(machine) && (is_ready(machine) || of_edit())
-    });
-    let can_begin = |machine: &&&Arc<Machine>| {
-        is_ready(machine)
-            && machine.runs_other() == Some(false)
-            && !waits_for_person(machine)
-            && paused_by(stores, machine.as_ref()).is_none()
-    };
-    let rank = |machine: &&Arc<Machine>| (!machine.is_control_plane(), machine.name_any());
-    let all = || behind.iter().filter(ours);
-    // else one of those that cannot, so that never two begin
-    let first = || all().filter(can_begin).min_by_key(|one| rank(one));
-    let any = || all().min_by_key(|one| rank(one));
-    let next = begun.filter(ours).or_else(first).or_else(any);
-    next.map(|machine| Arc::clone(machine))
+    let is_paused = |machine: &Machine| paused_by(stores, machine).is_some();
+    let is_ours = |machine: &Machine| machine.is_ours(stores);
+    live::next(&stores.machines.by(&key), spec, is_ours, is_paused)
 }

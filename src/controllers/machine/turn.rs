@@ -9,17 +9,15 @@ use serde_json::{Value, json};
 
 use super::witness;
 use crate::api::Cluster;
-use crate::api::cluster::{Turn, TurnAction};
-use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::cluster::TurnAction;
+use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN};
 use crate::controllers::base::Base;
 use crate::controllers::known::ClusterMemories;
 use crate::controllers::workloads::Workloads;
 use crate::core::control_plane::turn::{self, Both, Holder, Marks, Side, Step};
-use crate::core::machine::plan::BOOTSTRAP;
-use crate::core::machine::plan::doubt::{self, ClusterName};
-use crate::core::machine::plan::joining;
-use crate::core::machine::{Contact, Infrastructure, Observed, Placement};
+use crate::core::machine::Observed;
+use crate::core::machine::live::{self, turn::Outcome};
 use crate::core::node::Marker;
 use crate::core::proof::{InitProof, TurnIsOver};
 use crate::engine::{ReconcileError, patch};
@@ -57,11 +55,7 @@ pub async fn take(
     observed: &Observed,
     action: TurnAction,
 ) -> Result<Option<Finding>, ReconcileError> {
-    let wanted = Turn {
-        machine: observed.uid().into(),
-        name: observed.marker.machine.clone(),
-        action,
-    };
+    let wanted = live::turn::wanted(observed, action);
     let Some(cluster) = stored(turns, &observed.marker) else {
         return Err(ReconcileError::other(
             "take the turn",
@@ -75,38 +69,9 @@ pub async fn take(
         turns.hosts.sightings.forget_ended(observed.uid());
     }
     let step = go(turns, &cluster, |both| turn::take(both, &wanted)).await?;
-    if let Step::Blocked(by) = &step
-        && by.action != TurnAction::Init
-    {
-        let message = joining::busy(by, &cluster.uid().unwrap_or_default(), &observed.marker);
-        return Ok(Some(blocked(action, message)));
-    }
-    outcome(
-        &observed.marker,
-        step,
-        asking(action),
-        "take the control-plane turn",
-    )
-}
-
-/// Another Machine has a turn in a control plane that exists.
-fn blocked(wanted: TurnAction, message: String) -> Finding {
-    match wanted {
-        TurnAction::Remove => {
-            Finding::yes(ConditionType::Deleting, Reason::WaitingForTurn, message)
-        }
-        TurnAction::Init | TurnAction::Join | TurnAction::Upgrade => {
-            Finding::no(asking(wanted), Reason::WaitingForTurn, message)
-        }
-    }
-}
-
-/// The condition in which a Machine says why it does not have the turn.
-fn asking(wanted: TurnAction) -> ConditionType {
-    match wanted {
-        TurnAction::Upgrade => ConditionType::UpToDate,
-        TurnAction::Init | TurnAction::Join | TurnAction::Remove => BOOTSTRAP,
-    }
+    let uid = cluster.uid().unwrap_or_default();
+    let outcome = live::turn::taken(&observed.marker, &uid, action, step);
+    finding(outcome, "take the control-plane turn")
 }
 
 /// Returns the turn that this Machine has on the Cluster, the CA Secret, or both.
@@ -154,45 +119,19 @@ pub async fn record_initialized(
     let Some(cluster) = stored(turns, &observed.marker) else {
         return Ok(None);
     };
-    if let Some(finding) = other_authority(turns, &cluster, observed) {
-        return Ok(Some(finding));
-    }
-    match go(turns, &cluster, |both| turn::record(both, observed.uid())).await? {
-        Step::Initialized(other) => Ok(Some(doubt::made_twice(
-            BOOTSTRAP,
-            observed.uid(),
-            &other,
-            ClusterName::of(&observed.marker),
-        ))),
-        step => outcome(
-            &observed.marker,
-            step,
-            BOOTSTRAP,
-            "record the control plane",
-        ),
-    }
-}
-
-/// Whether the host reporting it has a private key other than that of the Cluster's current CA, if there is one.
-fn other_authority(turns: &Turns, cluster: &Cluster, observed: &Observed) -> Option<Finding> {
-    let Placement::Held(Infrastructure {
-        contact: Contact::Seen(seen),
-        ..
-    }) = &observed.placement
-    else {
-        return None;
-    };
-    let has = seen.authority.as_ref()?;
-    let named = ClusterName::of(&observed.marker);
     let known = turns
         .workloads
         .known
         .get(&cluster.uid().unwrap_or_default());
-    let Some(authorities) = known.authorities else {
-        return Some(doubt::unread(BOOTSTRAP, named));
-    };
-    (authorities.cluster.fingerprint() != *has)
-        .then(|| doubt::of_another_authority(BOOTSTRAP, named))
+    let authority = known.authorities.map(|all| all.cluster.fingerprint());
+    if let Some(doubt) = live::turn::other_authority(observed, authority.as_deref()) {
+        return Ok(Some(doubt));
+    }
+    let step = go(turns, &cluster, |both| turn::record(both, observed.uid())).await?;
+    finding(
+        live::turn::recorded(observed, step),
+        "record the control plane",
+    )
 }
 
 /// Records the control plane of a deleted Machine whose presence a host proves. Contradictions are reported by the
@@ -342,23 +281,12 @@ fn stored(turns: &Turns, owner: &Marker) -> Option<Arc<Cluster>> {
     clusters.get(&owner.namespace, &owner.cluster)
 }
 
-/// The result of a step without a write, for the Machine that requested it.
-fn outcome(
-    marker: &Marker,
-    step: Step,
-    condition: ConditionType,
-    what: &str,
-) -> Result<Option<Finding>, ReconcileError> {
-    let cluster = ClusterName::of(marker);
-    match step {
-        Step::Done => Ok(None),
-        Step::Blocked(by) => Ok(Some(doubt::blocked(condition, &by, cluster))),
-        Step::InDoubt(doubt) => Ok(Some(doubt.finding(condition, cluster))),
-        Step::NoSecret => Ok(Some(doubt::no_secret(condition, cluster))),
-        // the next pass observes it
-        Step::Initialized(_) | Step::NotInitialized | Step::Write(..) => {
-            Err(ReconcileError::Conflict { what: what.into() })
-        }
+/// Why the Machine waits, if it does.
+pub(super) fn finding(outcome: Outcome, what: &str) -> Result<Option<Finding>, ReconcileError> {
+    match outcome {
+        Outcome::Yes => Ok(None),
+        Outcome::NotYet(finding) => Ok(Some(finding)),
+        Outcome::Changed => Err(ReconcileError::Conflict { what: what.into() }),
     }
 }
 

@@ -1,9 +1,13 @@
 //! Hosts: what is observed, planned and reported.
 
 mod contact;
+pub mod guard;
+pub mod installation;
 mod observed;
 pub mod plan;
+pub mod released;
 pub mod status;
+pub mod switch;
 mod twins;
 
 pub use super::power::PowerState;

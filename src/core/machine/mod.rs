@@ -4,6 +4,7 @@ pub mod apart;
 mod ask;
 mod cluster;
 pub mod kind;
+pub mod live;
 mod member;
 pub mod neighbours;
 mod observed;

@@ -297,15 +297,20 @@ impl Observed {
                 .is_some_and(|status| is_true(&status.conditions, ConditionType::BootstrapReady))
     }
 
-    /// The marker on its host, if it names this Machine and the host was queried in this pass.
-    pub fn owner(&self) -> Option<&Owner> {
+    /// What its host showed in this pass.
+    pub fn seen(&self) -> Option<&Observation> {
         match &self.placement {
             Placement::Held(Infrastructure {
                 contact: Contact::Seen(seen),
                 ..
-            }) => seen.owner.of(&self.marker),
+            }) => Some(seen),
             _ => None,
         }
+    }
+
+    /// The marker on its host, if it names this Machine and the host was queried in this pass.
+    pub fn owner(&self) -> Option<&Owner> {
+        self.seen()?.owner.of(&self.marker)
     }
 
     /// Whether this Machine has the control-plane turn, as the Cluster or its CA Secret says.

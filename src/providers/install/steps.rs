@@ -13,6 +13,7 @@ use crate::api::names::{
 };
 use crate::api::{Host, Machine};
 use crate::core::finalizers;
+use crate::core::host::installation::{self, is_free, is_unchanged, may_be_given_up};
 use crate::core::host::plan::installation::reason;
 use crate::core::host::{Contact, Observed};
 use crate::core::proof::{Clean, Proof};
@@ -190,7 +191,7 @@ pub async fn give_up(
         return Ok(());
     };
     let live = patch::live(&installs.engine, host).await?;
-    if mark(&live) != mark(host) || is_kept(&live) {
+    if !may_be_given_up(host, &live) {
         return Err(conflict(host));
     }
     close(installs, host);
@@ -249,32 +250,24 @@ async fn ask(installs: &Installs, host: &Host, errand: &Errand) -> bool {
 /// Checks with the API server that the Host is unchanged, and unclaimed or released by a deleted Machine.
 async fn must_be_free(installs: &Installs, decided_on: &Host) -> Result<(), ReconcileError> {
     let live = patch::live(&installs.engine, decided_on).await?;
-    if live.spec != decided_on.spec || mark(&live) != mark(decided_on) || is_kept(&live) {
+    if !is_unchanged(decided_on, &live) {
         return Err(conflict(decided_on));
     }
-    let Some(consumer) = &live.spec.consumer_ref else {
-        return Ok(());
+    let machine = match &live.spec.consumer_ref {
+        Some(consumer) => {
+            let namespace = live.namespace().unwrap_or_default();
+            let machines: Api<Machine> =
+                Api::namespaced(installs.engine.client.clone(), &namespace);
+            let what = format!("read Machine {}", consumer.name);
+            let machine = machines.get_opt(&consumer.name).await;
+            machine.map_err(ReconcileError::api(what))?
+        }
+        None => None,
     };
-    let namespace = live.namespace().unwrap_or_default();
-    let machines: Api<Machine> = Api::namespaced(installs.engine.client.clone(), &namespace);
-    let what = format!("read Machine {}", consumer.name);
-    let machine = machines.get_opt(&consumer.name).await;
-    let machine = machine.map_err(ReconcileError::api(what))?;
-    let is_held = machine.is_some_and(|machine| machine.uid().as_ref() == Some(&consumer.uid));
-    if is_held || !consumer.releasing {
-        return Err(conflict(decided_on));
+    if is_free(decided_on, &live, machine.as_ref()) {
+        return Ok(());
     }
-    Ok(())
-}
-
-/// Whether the user excluded it from changes.
-fn is_kept(host: &Host) -> bool {
-    host.spec.maintenance || host.annotations().contains_key(ANNOTATION_PAUSED)
-}
-
-/// The record of an installation on a Host.
-fn mark(host: &Host) -> Option<&String> {
-    host.annotations().get(ANNOTATION_INSTALLATION)
+    Err(conflict(decided_on))
 }
 
 fn conflict(host: &Host) -> ReconcileError {
@@ -306,7 +299,7 @@ async fn write(
 ) -> Result<(), ReconcileError> {
     let host = observed.host.as_ref();
     let text = text(record)?;
-    let part = |host: &Host| mark(host).cloned();
+    let part = |host: &Host| installation::record(host).cloned();
     let change = |_: &Host| -> Value {
         json!({ "metadata": { "annotations": { ANNOTATION_INSTALLATION: text } } })
     };

@@ -19,4 +19,4 @@ pub use follow::Follows;
 pub use hosts::{Hosts, Server};
 pub use place::marked;
 pub use provider::Ssh;
-pub use sightings::{Sighting, Sightings};
+pub use sightings::Sightings;

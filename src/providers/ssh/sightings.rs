@@ -4,16 +4,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::core::node::{Marker, Observation, Ownership};
-
-/// The last observation of a Host.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sighting {
-    /// `sha256:<hex>` of the certificate file of the CA whose key is on the host.
-    pub authority: Option<String>,
-    /// The Machine that its marker names.
-    pub owner: Option<Marker>,
-}
+use crate::core::machine::live::witness::Sighting;
+use crate::core::node::{Observation, Ownership};
 
 /// The last observations of all Hosts.
 #[derive(Default)]
@@ -90,6 +82,7 @@ fn key(namespace: &str, name: &str) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::node::Marker;
 
     fn sighting(uid: &str) -> Sighting {
         Sighting {
