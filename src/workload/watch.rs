@@ -187,7 +187,7 @@ impl Follower {
 fn too_large() -> String {
     format!(
         "its API server has more than {NODES} Nodes, or more than {} MiB of labels and annotations of Nodes (less where all \
-clusters together have more than {} MiB), and its Nodes are not read further; delete Nodes that do not exist any more, and \
+clusters together have more than {} MiB), and its Nodes are not read further; delete Nodes whose machines do not exist any more, and \
 shorten annotations (Limits of answers in docs/troubleshooting.md)",
         VIEWS >> 20,
         ALL_VIEWS >> 20

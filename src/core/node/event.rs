@@ -50,7 +50,7 @@ impl Progress {
     /// What a condition says of a unit that was interrupted in this step; `what` is the unit's title.
     pub fn interrupted(&self, what: &str) -> String {
         format!(
-            "{what} was interrupted in step {} ({}/{}): most likely the host rebooted or lost power, or the step's process was killed. Tatara runs all its steps again. If that repeats, check on the host: last -x reboot; journalctl _TRANSPORT=kernel -g 'out of memory'",
+            "{what} was interrupted in step {} ({}/{}): most likely the host rebooted or lost power, or the step's process was killed. Tatara runs all its steps again. If that repeats, check on the host: journalctl --list-boots; journalctl _TRANSPORT=kernel -g 'out of memory'",
             self.step, self.index, self.total
         )
     }

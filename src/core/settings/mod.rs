@@ -166,11 +166,29 @@ pub fn behind(machine: &Machine, spec: &ClusterProviderSpec) -> Behind {
         take_static_pods(&mut wanted),
     );
     let kubelets = (take(&mut recorded, KUBELET), take(&mut wanted, KUBELET));
+    for settings in [&mut recorded, &mut wanted] {
+        forget_taints(settings);
+    }
     Behind {
         static_pods: between(&pods.0, &pods.1),
         kubelet: between(&kubelets.0, &kubelets.1),
         kept: between(&recorded, &wanted),
         unfinished,
+    }
+}
+
+/// kubeadm gives a Node its taints when it is made; those of one that runs are the user's.
+fn forget_taints(settings: &mut Settings) {
+    for document in [INIT, JOIN] {
+        let document = settings.get_mut(document).and_then(Value::as_object_mut);
+        let Some(document) = document else { continue };
+        let node = document.get_mut("nodeRegistration");
+        if let Some(node) = node.and_then(Value::as_object_mut) {
+            node.remove("taints");
+            if node.is_empty() {
+                document.remove("nodeRegistration");
+            }
+        }
     }
 }
 

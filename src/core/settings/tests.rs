@@ -148,6 +148,25 @@ fn nothing_follows_while_control_planes_are_replaced_by_a_newer_version() {
 }
 
 #[test]
+fn taints_are_of_nodes_that_are_made_later() {
+    let made = of_value(&json!({}));
+    let taints = json!({ "nodeRegistration": { "taints": [] } });
+    let edited = of_value(&json!({
+        "kubeadm": { "initConfiguration": taints, "joinConfiguration": taints },
+    }));
+    let more = of_value(&json!({
+        "kubeadm": { "joinConfiguration": { "nodeRegistration": { "taints": [], "imagePullPolicy": "Never" } } },
+    }));
+    let first = made_with(&of(&made, JobKind::Init, true, None));
+    for machine in [&first, &joined(&made, true, &first), &joined(&made, false, &first)] {
+        assert_eq!(behind(machine, &edited), Behind::default());
+    }
+    let kept = behind(&joined(&made, false, &first), &more).kept;
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert!(kept[0].contains("imagePullPolicy"), "{kept:?}");
+}
+
+#[test]
 fn the_version_is_no_setting() {
     let repeats = |version: &str| {
         let configuration = json!({ "kubernetesVersion": version });
