@@ -34,10 +34,10 @@ async fn a_node_that_was_dropped_at_a_limit_is_not_taken_for_deleted() {
         let meta = json!({"name": name, "uid": name, "resourceVersion": "1"});
         json!({"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": {"providerID": id}})
     };
-    let (none, requests) = deleted(&[node("a", "other")]).await;
-    assert!(none.is_ok() && requests.is_empty(), "{requests:?}");
-    let (one, requests) = deleted(&[node("a", "m"), node("b", "other")]).await;
-    assert!(one.is_ok(), "{:?}", one.err());
+    let (absent, requests) = deleted(&[node("a", "other")]).await;
+    assert!(absent.is_ok() && requests.is_empty(), "{requests:?}");
+    let (found, requests) = deleted(&[node("a", "m"), node("b", "other")]).await;
+    assert!(found.is_ok(), "{:?}", found.err());
     assert_eq!(requests, ["/api/v1/nodes/a"]);
     let mut large = node("a", "other");
     large["metadata"]["annotations"] = json!({"a": "x".repeat(17 << 20)});

@@ -127,16 +127,16 @@ async fn what_a_workload_cluster_edits_in_the_record_is_set_back_before_it_is_us
         for ((ours, theirs), live, told) in &table {
             let edited = DOCUMENT.replacen(ours, theirs, 1);
             let came = Box::pin(came(before, &edited, live)).await;
-            let case = format!("{before:?} {theirs}: {}", came.text);
-            assert_eq!(came.writes, usize::from(told.is_some()), "{case}");
-            assert_eq!(came.events.len(), came.writes, "{case}");
+            let label = format!("{before:?} {theirs}: {}", came.text);
+            assert_eq!(came.writes, usize::from(told.is_some()), "{label}");
+            assert_eq!(came.events.len(), came.writes, "{label}");
             let Some(told) = told else { continue };
-            assert!(!came.text.contains(theirs), "{case}");
+            assert!(!came.text.contains(theirs), "{label}");
             let event = &came.events[0];
-            assert_eq!(event["reason"], "SettingsSetBack", "{case}");
-            assert_eq!(event["regarding"]["kind"], "Cluster", "{case}");
+            assert_eq!(event["reason"], "SettingsSetBack", "{label}");
+            assert_eq!(event["regarding"]["kind"], "Cluster", "{label}");
             let note = event["note"].as_str().unwrap_or_default();
-            assert!(note.contains(told), "{case}: {note}");
+            assert!(note.contains(told), "{label}: {note}");
         }
     }
 }

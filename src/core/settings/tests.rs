@@ -158,7 +158,11 @@ fn taints_are_of_nodes_that_are_made_later() {
         "kubeadm": { "joinConfiguration": { "nodeRegistration": { "taints": [], "imagePullPolicy": "Never" } } },
     }));
     let first = made_with(&of(&made, JobKind::Init, true, None));
-    for machine in [&first, &joined(&made, true, &first), &joined(&made, false, &first)] {
+    for machine in [
+        &first,
+        &joined(&made, true, &first),
+        &joined(&made, false, &first),
+    ] {
         assert_eq!(behind(machine, &edited), Behind::default());
     }
     let kept = behind(&joined(&made, false, &first), &more).kept;

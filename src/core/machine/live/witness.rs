@@ -85,6 +85,9 @@ pub struct Unread;
 
 /// The first of these Hosts that has the private key of the Cluster's CA (`authority` is its fingerprint). A Host that
 /// was not contacted, or did not answer, is no evidence.
+///
+/// # Errors
+/// The certificates of the Cluster are not read yet.
 pub fn host(
     hosts: &[Arc<Host>],
     marker: &Marker,
