@@ -148,7 +148,7 @@ async fn a_leave_waits_for_no_join_whose_last_word_is_old() {
         foreign
     };
     let leaves = || deleted(machine("cp-0", &json!({}), &json!({})));
-    let table = [
+    let table = vec![
         ("it is ready", ready(json!({})), leaves(), true),
         (
             "it is paused",
