@@ -105,15 +105,22 @@ impl std::error::Error for Excess {}
 
 /// A server sends its clients elsewhere.
 #[derive(Debug)]
-pub(super) struct Redirect(Arc<str>);
+pub struct Redirect(Arc<str>);
+
+impl Redirect {
+    /// Of the server with this address.
+    pub fn of(server: Arc<str>) -> Self {
+        Self(server)
+    }
+}
 
 impl fmt::Display for Redirect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(server) = self;
         write!(
             f,
-            "the server {server} answers with a redirect, which is not followed; set server in the kubeconfig to the URL of \
-the API server itself"
+            "the server {server} answers with a redirect, which is not followed: an API server does not, so a proxy or another \
+service answers there"
         )
     }
 }
@@ -200,7 +207,7 @@ impl Share {
     ) -> Result<Response<B>, BoxError> {
         match answer {
             Ok(answer) if answer.status().is_redirection() => {
-                Err(Redirect(Arc::clone(&self.server)).into())
+                Err(Redirect::of(Arc::clone(&self.server)).into())
             }
             Err(error) if is_large_head(&*error) => Err(self
                 .excess("headers, or 400 KiB of them, in one answer", HEADERS)

@@ -3,7 +3,8 @@
 use std::error::Error as _;
 use std::io;
 
-use crate::remote::limits::Excess;
+use crate::remote::OutOfReach;
+use crate::remote::limits::{Excess, Redirect};
 
 /// A failed request to a workload cluster.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +90,8 @@ pub enum Cause {
     NotReady(u16),
     /// It sends more than the manager reads.
     Limit,
+    /// The address that is given for it is refused, or answers with a redirect: it leads nowhere until that is corrected.
+    Given,
     /// Any other answer.
     Answered,
 }
@@ -110,8 +113,11 @@ impl Cause {
         if let Some(code) = code(error) {
             return Self::of_code(code);
         }
-        if exceeds_a_limit(error) {
+        if comes_of::<Excess>(error) {
             return Self::Limit;
+        }
+        if comes_of::<OutOfReach>(error) || comes_of::<Redirect>(error) {
+            return Self::Given;
         }
         if matches!(error, kube::Error::SerdeError(_)) {
             return Self::Answered;
@@ -123,20 +129,19 @@ impl Cause {
     }
 }
 
-/// Whether a limit of answers ended the request.
-fn exceeds_a_limit(error: &kube::Error) -> bool {
-    let mut next = error.source();
+/// Whether the error, or one of its causes, is of this type.
+fn comes_of<E: std::error::Error + 'static>(error: &kube::Error) -> bool {
+    let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(inner) = next {
+        if inner.is::<E>() {
+            return true;
+        }
         // an `io::Error` is silent about what it wraps
         let wrapped = inner
             .downcast_ref::<io::Error>()
-            .and_then(io::Error::get_ref);
-        if inner.is::<Excess>()
-            || wrapped.is_some_and(<dyn std::error::Error + Send + Sync>::is::<Excess>)
-        {
-            return true;
-        }
-        next = inner.source();
+            .and_then(io::Error::get_ref)
+            .map(|wrapped| wrapped as &(dyn std::error::Error + 'static));
+        next = wrapped.or_else(|| inner.source());
     }
     false
 }
@@ -161,6 +166,7 @@ fn innermost(error: &dyn std::error::Error) -> &dyn std::error::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::remote::Reach;
 
     #[test]
     fn each_answer_has_its_cause() {
@@ -183,6 +189,26 @@ mod tests {
         assert_eq!(of("connection refused"), Cause::Silence);
         assert_eq!(of("invalid peer certificate: UnknownIssuer"), Cause::Tls);
         assert_eq!(of("received fatal alert: CertificateExpired"), Cause::Tls);
+    }
+
+    #[test]
+    fn a_refused_address_and_a_redirect_are_told_from_silence_however_they_are_wrapped() {
+        let refused = || {
+            let refused = Reach::given(false).check_literal("127.0.0.1");
+            refused.expect_err("a loopback address")
+        };
+        let table: [Box<dyn std::error::Error + Send + Sync>; 4] = [
+            Box::new(refused()),
+            Box::new(io::Error::other(refused())),
+            Box::new(io::Error::other(io::Error::other(refused()))),
+            Box::new(Redirect::of("192.0.2.1:6443".into())),
+        ];
+        for error in table {
+            let error = kube::Error::Service(error);
+            assert_eq!(Cause::of(&error), Cause::Given, "{error}");
+        }
+        let silent = kube::Error::Service(Box::new(io::Error::other("connection refused")));
+        assert_eq!(Cause::of(&silent), Cause::Silence);
     }
 
     #[test]

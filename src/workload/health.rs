@@ -7,7 +7,8 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use tokio::time::Instant;
 
-use super::error::{reason, shortened};
+use super::error::{Cause, reason, shortened};
+use crate::core::words;
 
 /// The result of one probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +22,12 @@ pub struct Health {
 /// The known location of a control plane, for messages about one that does not answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
+    /// The namespace of its Cluster.
+    pub namespace: String,
+    /// The name of its Cluster.
+    pub cluster: String,
+    /// What a user does where the address leads nowhere, as a sentence.
+    pub remedy: String,
     /// `host:port` of its API.
     pub endpoint: Option<String>,
     /// Whether the address is a virtual IP.
@@ -39,7 +46,21 @@ pub enum Readiness {
     /// It does not accept our credentials (401): they are expired or revoked.
     Refused,
     /// It did not answer, or refused the request.
-    Unreachable(String),
+    Unreachable {
+        /// What happened.
+        why: String,
+        /// Of what kind that is.
+        cause: Cause,
+    },
+}
+
+impl Readiness {
+    fn unreachable(error: &kube::Error) -> Self {
+        Self::Unreachable {
+            why: reason(error),
+            cause: Cause::of(error),
+        }
+    }
 }
 
 impl Health {
@@ -69,7 +90,18 @@ impl Health {
             Readiness::Refused => format!(
                 "the API server does not accept the credentials of the kubeconfig Secret (401, since {since:.0}). Of an external control plane: store valid ones in it. Of one that Tatara made: compare the clocks, and tls.crt of the CA Secret with /etc/kubernetes/pki/ca.crt on its host"
             ),
-            Readiness::Unreachable(why) => {
+            Readiness::Unreachable {
+                why,
+                cause: Cause::Overloaded,
+            } => format!(
+                "the API server is overloaded (429, since {since:.0}): {why}. If that lasts, find who asks so much: {}",
+                words::in_workload(
+                    &place.namespace,
+                    &place.cluster,
+                    "get --raw /debug/api_priority_and_fairness/dump_priority_levels"
+                )
+            ),
+            Readiness::Unreachable { why, cause } => {
                 let url = place.endpoint.as_ref().map_or_else(
                     || "the API server".to_owned(),
                     |endpoint| format!("https://{endpoint}/readyz"),
@@ -79,9 +111,18 @@ impl Health {
                 } else {
                     ""
                 };
-                format!(
-                    "requests to {url} fail (since {since:.0}): {why}. Check route and firewall between the manager and that address{holder}, and kube-apiserver{on_host}. If a certificate has expired: docs/operating.md#certificates"
-                )
+                let remedy = match cause {
+                    Cause::Given => place.remedy.clone(),
+                    // the limit's own text names the table with the remedies
+                    Cause::Limit => format!(
+                        "If what answers there is not its API server: {}",
+                        place.remedy
+                    ),
+                    _ => format!(
+                        "Check route and firewall between the manager and that address{holder}, and kube-apiserver{on_host}. If a certificate has expired: docs/operating.md#certificates"
+                    ),
+                };
+                format!("requests to {url} fail (since {since:.0}): {why}. {remedy}")
             }
         }
     }
@@ -92,11 +133,12 @@ impl Health {
 pub async fn probe(client: &Client, timeout: Duration) -> Health {
     let deadline = Instant::now() + timeout;
     let readiness = tokio::time::timeout_at(deadline, readyz(client)).await;
-    let readiness = readiness.unwrap_or_else(|_| {
-        Readiness::Unreachable(format!("no answer within {} s", timeout.as_secs()))
+    let readiness = readiness.unwrap_or_else(|_| Readiness::Unreachable {
+        why: format!("no answer within {} s", timeout.as_secs()),
+        cause: Cause::Silence,
     });
     let git_version = match readiness {
-        Readiness::Unreachable(_) => None,
+        Readiness::Unreachable { .. } => None,
         _ => tokio::time::timeout_at(deadline, version(client))
             .await
             .unwrap_or_default(),
@@ -110,7 +152,7 @@ pub async fn probe(client: &Client, timeout: Duration) -> Health {
 async fn readyz(client: &Client) -> Readiness {
     let request = match Request::get("/readyz?verbose").body(Vec::new()) {
         Ok(request) => request,
-        Err(error) => return Readiness::Unreachable(error.to_string()),
+        Err(error) => return Readiness::unreachable(&kube::Error::HttpError(error)),
     };
     match client.request_text(request).await {
         Ok(_) => Readiness::Ready,
@@ -118,7 +160,7 @@ async fn readyz(client: &Client) -> Readiness {
             Readiness::Failing(failing_checks(&status.message))
         }
         Err(kube::Error::Api(status)) if status.code == 401 => Readiness::Refused,
-        Err(error) => Readiness::Unreachable(reason(&error)),
+        Err(error) => Readiness::unreachable(&error),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED};
 use crate::api::readable::unreadable;
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::known::ClusterMemory;
-use crate::controllers::machine::{self, cluster_endpoint, turn as live_turn};
+use crate::controllers::machine::{self, address_remedy, cluster_endpoint, turn as live_turn};
 use crate::controllers::whose::ProviderObject;
 use crate::core::cluster::{Certificates, MachineFact, Observed};
 use crate::core::control_plane::turn::{self, Both};
@@ -303,7 +303,14 @@ fn place(
     let endpoint = cluster_endpoint(stores, &namespace, spec, by);
     let written = spec.and_then(|spec| spec.control_plane_endpoint.as_ref());
     let hosts = route::control_plane(controller, cluster);
+    let known = controller
+        .workloads
+        .known
+        .get(&cluster.uid().unwrap_or_default());
     Place {
+        remedy: address_remedy(cluster, spec, known.kubeconfig.external),
+        cluster: cluster.name_any(),
+        namespace,
         endpoint: endpoint.map(|endpoint| endpoint.to_string()),
         is_virtual: written.is_some_and(|written| written.held_by == EndpointHolder::VirtualIp),
         hosts: hosts.iter().map(|host| host.name_any()).collect(),

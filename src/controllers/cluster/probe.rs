@@ -127,7 +127,7 @@ pub(super) async fn probed(
     };
     // failures are counted at their interval
     if let Some(answer) = answer.filter(|answer| is_due || answer.is_ready()) {
-        if matches!(answer.readiness, health::Readiness::Unreachable(_)) {
+        if matches!(answer.readiness, health::Readiness::Unreachable { .. }) {
             // its watch may show stale Nodes
             workload.relist();
         }

@@ -13,7 +13,7 @@ mod units;
 pub mod vacant;
 mod witness;
 
-pub use observe::{claimed_host, cluster_endpoint, recorded_cluster, unlabelled};
+pub use observe::{address_remedy, claimed_host, cluster_endpoint, recorded_cluster, unlabelled};
 pub use outcomes::Outcomes;
 
 use std::sync::Arc;

@@ -70,7 +70,7 @@ async fn a_member_behind_a_wire_that_stands_still_is_said_and_fresh_soon_after()
     wire.freeze(true);
     make_node(&direct, "frozen-1", "tatara://ssh/frozen-1").await;
     let health = probe(&client, Duration::from_secs(2)).await;
-    let Readiness::Unreachable(_) = health.readiness else {
+    let Readiness::Unreachable { .. } = health.readiness else {
         panic!("{health:?}");
     };
     // what a failed probe has it do

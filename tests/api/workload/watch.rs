@@ -190,7 +190,7 @@ async fn a_member_that_does_not_answer_is_said_within_the_timeout() {
     let began = Instant::now();
     let health = probe(&client, Duration::from_secs(1)).await;
     assert!(
-        matches!(health.readiness, Readiness::Unreachable(_)),
+        matches!(health.readiness, Readiness::Unreachable { .. }),
         "{health:?}"
     );
     assert!(began.elapsed() < Duration::from_secs(3));

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
+use crate::api::names;
 use crate::api::readable::unreadable;
-use crate::api::{ClusterProviderSpec, Host, Machine};
+use crate::api::{Cluster, ClusterProviderSpec, Host, Machine};
 use crate::core::Key;
 use crate::core::kubeadm::Endpoint;
 use crate::providers::ssh::target::node_address;
@@ -34,6 +35,31 @@ pub fn cluster_endpoint(
         host: address,
         port: 6443,
     })
+}
+
+/// What a user does where the address of a Cluster's API leads nowhere: the field that it comes from, and what can be done about it.
+pub fn address_remedy(
+    cluster: &Cluster,
+    spec: Option<&ClusterProviderSpec>,
+    is_external: bool,
+) -> String {
+    let name = cluster.name_any();
+    if is_external {
+        let secret = names::kubeconfig_secret(&name);
+        return format!(
+            "Correct clusters[].cluster.server of the kubeconfig in Secret {secret}, key value"
+        );
+    }
+    let written = spec.and_then(|spec| spec.control_plane_endpoint.as_ref());
+    if written.is_some() {
+        // admission keeps it once the control plane is initialised
+        return format!(
+            "That address is spec.providerSpec.value.controlPlaneEndpoint.host of Cluster {name}: if it is a name, correct what that resolves to, and what answers there; it cannot be changed any more, so for another one create a new Cluster"
+        );
+    }
+    format!(
+        "That address is the one of the first control-plane machine of Cluster {name}, which has no spec.providerSpec.value.controlPlaneEndpoint: see what answers there; for another address create a new Cluster with that field"
+    )
 }
 
 /// The Host of a Machine, if exactly one Host of that namespace has its claim.

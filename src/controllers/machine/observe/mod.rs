@@ -7,7 +7,7 @@ mod etcd;
 mod neighbours;
 mod node;
 
-pub use endpoint::{claimed_host, cluster_endpoint};
+pub use endpoint::{address_remedy, claimed_host, cluster_endpoint};
 
 use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use std::sync::Arc;

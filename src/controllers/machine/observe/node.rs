@@ -6,7 +6,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::super::Machines;
-use super::{cluster_endpoint, turns};
+use super::{address_remedy, cluster_endpoint, turns};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, is_false};
 use crate::api::names::{self, ANNOTATION_INITIALIZED};
@@ -160,6 +160,8 @@ fn silent(
         Connectivity::Disconnected { cause, .. } => *cause,
         _ => Cause::Silence,
     };
+    let uid = cluster.uid().unwrap_or_default();
+    let is_external = workloads.known.get(&uid).kubeconfig.external;
     let told = Told {
         namespace: &namespace,
         name: &cluster.name_any(),
@@ -168,11 +170,8 @@ fn silent(
         // it stays True until several probes have failed
         is_unhealthy: is_false(ConditionType::ControlPlaneHealthy),
         is_etcd: is_false(ConditionType::EtcdHealthy),
-        is_external: workloads
-            .known
-            .get(&cluster.uid().unwrap_or_default())
-            .kubeconfig
-            .external,
+        is_external,
+        remedy: &address_remedy(cluster, spec.as_ref().ok(), is_external),
     };
     told.sentence(cause)
 }
@@ -187,12 +186,20 @@ struct Told<'a> {
     is_etcd: bool,
     /// Its kubeconfig is a user's; the other is the manager's own, which nobody has to store.
     is_external: bool,
+    /// Where its address is corrected.
+    remedy: &'a str,
 }
 
 impl Told<'_> {
     /// Cause and remedy.
     fn sentence(&self, cause: Cause) -> String {
-        let Self { name, at, why, .. } = self;
+        let Self {
+            name,
+            at,
+            why,
+            remedy,
+            ..
+        } = self;
         let secret = names::kubeconfig_secret(name);
         let in_it = |command: &str| words::in_workload(self.namespace, name, command);
         let may_be_etcd = matches!(cause, Cause::Silence | Cause::NotReady(_) | Cause::Answered);
@@ -238,6 +245,9 @@ impl Told<'_> {
             ),
             Cause::Limit => format!(
                 "the API of Cluster {name} exceeds a limit of the manager{why}. See also that {at} is that API"
+            ),
+            Cause::Given => format!(
+                "the API of Cluster {name} cannot be reached at the address that is given for it{why}. {remedy}"
             ),
             Cause::Answered => format!(
                 "the API of Cluster {name} answers with an error{why}. See the log of kube-apiserver on its control planes, and that {at} is that API"
@@ -308,6 +318,7 @@ mod tests {
             is_unhealthy: false,
             is_etcd,
             is_external,
+            remedy: "Correct the field",
         };
         let table = [
             (Cause::Silence, "firewall"),
@@ -324,6 +335,7 @@ mod tests {
             (Cause::NotReady(503), "answers 503 since then"),
             (Cause::NotReady(503), "/readyz?verbose"),
             (Cause::Limit, "exceeds a limit"),
+            (Cause::Given, ". Correct the field"),
             (Cause::Answered, "log of kube-apiserver"),
         ];
         for (cause, remedy) in table {
