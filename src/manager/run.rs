@@ -238,3 +238,34 @@ async fn run_listed(
     ready.set(true);
     run_all(controllers, woken, stop).await;
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Command {
+        #[command(flatten)]
+        manager: ManagerArgs,
+    }
+
+    #[tokio::test]
+    async fn users_reach_neither_this_machine_nor_the_api_that_we_are_managed_by() {
+        let management = kube::Config::new("https://192.0.2.1:6443".parse().unwrap());
+        for (host, port, is_refused) in [
+            ("127.0.0.1", 6443, true),
+            ("192.0.2.1", 6443, true),
+            ("192.0.2.1", 443, false),
+            ("192.0.2.2", 6443, false),
+        ] {
+            let given = Command::parse_from(["tatara"]).manager;
+            let found = reach(&given, &management).resolve(host, port).await;
+            assert_eq!(found.is_err(), is_refused, "{host}:{port}");
+            let local = Command::parse_from(["tatara", "--allow-local-endpoints"]).manager;
+            let found = reach(&local, &management).resolve(host, port).await;
+            assert!(found.is_ok(), "{host}:{port}");
+        }
+    }
+}

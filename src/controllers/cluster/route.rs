@@ -32,10 +32,17 @@ pub(super) async fn choose(controller: &Clusters, cluster: &Cluster) -> (Route, 
 /// Where a direct connection may lead: the kubeconfig, or the endpoint, is what a user wrote.
 fn reach(controller: &Clusters, cluster: &Cluster) -> Reach {
     let uid = cluster.uid().unwrap_or_default();
-    if controller.workloads.known.get(&uid).kubeconfig.external {
-        return controller.reach.clone();
+    let is_external = controller.workloads.known.get(&uid).kubeconfig.external;
+    within(&controller.reach, is_external)
+}
+
+/// What is allowed of it: a cluster that we made may be the one that manages it.
+fn within(given: &Reach, is_external: bool) -> Reach {
+    if is_external {
+        given.clone()
+    } else {
+        given.clone().with_management()
     }
-    controller.reach.clone().with_management()
 }
 
 /// Lets a connection go on by what the hosts are now. Returns whether it has to be replaced instead.
@@ -109,4 +116,24 @@ pub(super) fn control_plane(controller: &Clusters, cluster: &Cluster) -> Vec<Arc
 fn behind(hosts: &[Arc<Host>]) -> Vec<Arc<Host>> {
     let is_behind = |host: &&Arc<Host>| !host.spec.ssh.jump.is_empty();
     hosts.iter().filter(is_behind).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_a_cluster_that_we_made_may_be_the_one_that_manages_it_and_none_is_local() {
+        let given = Reach::given(false).but("192.0.2.1", 6443);
+        for (is_external, host, is_allowed) in [
+            (true, "192.0.2.1", false),
+            (false, "192.0.2.1", true),
+            (true, "192.0.2.2", true),
+            (true, "127.0.0.1", false),
+            (false, "127.0.0.1", false),
+        ] {
+            let found = within(&given, is_external).resolve(host, 6443).await;
+            assert_eq!(found.is_ok(), is_allowed, "{host}, external: {is_external}");
+        }
+    }
 }

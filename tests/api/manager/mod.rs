@@ -14,5 +14,6 @@ mod packed;
 mod paused;
 mod process;
 mod published;
+mod reach;
 mod turn;
 mod world;

@@ -22,9 +22,22 @@ pub fn install(kubectl: &str, plane: &Plane) {
     apply("templates/install");
 }
 
+/// All that tests have runs on one machine.
+const LOCAL: [&str; 2] = ["manager", "--allow-local-endpoints"];
+
 /// The manager, as its service account.
 pub fn manage(plane: &Plane, dir: &Path, identity: &str) -> Child {
-    let program = Command::new(env!("CARGO_BIN_EXE_tatara"));
+    manage_with(&LOCAL, plane, dir, identity)
+}
+
+/// As it is shipped: what users write leads it to no loopback address.
+pub fn manage_guarded(plane: &Plane, dir: &Path, identity: &str) -> Child {
+    manage_with(&["manager"], plane, dir, identity)
+}
+
+fn manage_with(arguments: &[&str], plane: &Plane, dir: &Path, identity: &str) -> Child {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_tatara"));
+    program.args(arguments);
     let places = [dir.join("kubeconfig"), dir.join("media")];
     run(program, places, plane, dir, identity)
 }
@@ -33,7 +46,7 @@ pub fn manage(plane: &Plane, dir: &Path, identity: &str) -> Child {
 pub fn manage_packed(root: &Path, plane: &Plane, dir: &Path, identity: &str) -> Child {
     let mut program = Command::new("/usr/sbin/chroot");
     program.env_clear().arg("--userspec=65532:65532");
-    program.arg(root).arg("/tatara");
+    program.arg(root).arg("/tatara").args(LOCAL);
     let places = ["/etc/kubeconfig", "/tmp/media"].map(PathBuf::from);
     let kubeconfig = root.join("etc/kubeconfig");
     fs::write(&kubeconfig, kubeconfig_of_manager(plane)).expect("a file");
@@ -55,12 +68,7 @@ fn run(
     fs::write(dir.join("kubeconfig"), kubeconfig_of_manager(plane)).expect("a file");
     let media = media_address(dir);
     program
-        .args([
-            "manager",
-            "--allow-local-endpoints",
-            "--http-address",
-            "127.0.0.1:0",
-        ])
+        .args(["--http-address", "127.0.0.1:0"])
         .args([
             "--media-address",
             &media,

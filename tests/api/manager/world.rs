@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus};
 
 use serde_json::{Value, json};
 
-use crate::manager::process::{install, manage, manage_packed};
+use crate::manager::process::{install, manage, manage_guarded, manage_packed};
 use crate::support::commands::{both, done};
 use crate::support::plane::Plane;
 use crate::support::wait::until_true;
@@ -295,6 +295,11 @@ impl World {
 
     pub fn start_manager(&mut self) {
         self.manager = manage(&self.plane, self.dir.path(), self.identity);
+    }
+
+    /// The manager without leave to go to loopback addresses.
+    pub fn start_guarded_manager(&mut self) {
+        self.manager = manage_guarded(&self.plane, self.dir.path(), self.identity);
     }
 
     /// The manager of an image that is unpacked at `root`.
