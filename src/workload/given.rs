@@ -21,8 +21,8 @@ pub async fn config(text: &str) -> Result<kube::Config, String> {
     let given = given.ok_or("it is not a kubeconfig of at most 256 KiB")?;
     if let Some(field) = refused(&given) {
         return Err(format!(
-            "it uses {field}, which would run a program or read a file of the manager; put the data inline \
-             (kubectl config view --flatten --minify)"
+            "it uses {field}, which would run a program or read a file of the manager; {}",
+            instead(field)
         ));
     }
     if let Some(problem) = unverified(&given) {
@@ -76,6 +76,17 @@ fn pem(der: &[u8]) -> String {
         lines.push('\n');
     }
     lines + "-----END CERTIFICATE-----\n"
+}
+
+/// What a user gives instead of a field that is refused. `--flatten` puts certificates and keys inline, and nothing else.
+fn instead(field: &str) -> &'static str {
+    match field {
+        "exec" | "auth-provider" | "tokenFile" => {
+            "give that user a token, or client-certificate-data and client-key-data, instead: for example the token of a \
+             ServiceAccount of that cluster (Secret of type kubernetes.io/service-account-token)"
+        }
+        _ => "put the data inline (kubectl config view --flatten --minify)",
+    }
 }
 
 /// The first field that names a program or a file.
@@ -154,15 +165,23 @@ users: [{{name: u, user: {{{user}}}}}]
     #[tokio::test]
     async fn programs_and_files_of_the_manager_are_refused_by_the_name_of_the_field() {
         let users = [
-            ("exec: {command: sh, apiVersion: v1}", "exec"),
-            ("auth-provider: {name: gcp, config: {}}", "auth-provider"),
-            ("tokenFile: /var/run/token", "tokenFile"),
-            ("client-certificate: /etc/c.pem", "client-certificate"),
-            ("client-key: /etc/k.pem", "client-key"),
+            ("exec: {command: sh, apiVersion: v1}", "exec", false),
+            (
+                "auth-provider: {name: gcp, config: {}}",
+                "auth-provider",
+                false,
+            ),
+            ("tokenFile: /var/run/token", "tokenFile", false),
+            ("client-certificate: /etc/c.pem", "client-certificate", true),
+            ("client-key: /etc/k.pem", "client-key", true),
         ];
-        for (user, field) in users {
+        for (user, field, is_flattened) in users {
             let problem = config(&text(user, "")).await.expect_err(field);
             assert!(problem.contains(&format!("it uses {field},")), "{problem}");
+            // kubectl config view --flatten helps with certificates and keys only
+            assert_eq!(problem.contains("--flatten"), is_flattened, "{problem}");
+            let is_token = problem.contains("kubernetes.io/service-account-token");
+            assert_eq!(is_token, !is_flattened, "{problem}");
         }
         let cluster = ", certificate-authority: /etc/ca.pem";
         let problem = config(&text("token: t", cluster))
