@@ -65,17 +65,19 @@ impl Limits {
     pub fn read_private<T: DeserializeOwned>(&self, text: &str) -> Result<T, String> {
         self.check(text)?;
         let read = serde_saphyr::from_str_with_options(text, self.options());
-        read.map_err(|error| {
-            let line = error.location().map_or(1, |location| location.line());
-            match &error {
-                serde_saphyr::Error::Budget { .. } => error.to_string(),
-                // of what it stands for, a limit too; the text may have words of the document
-                serde_saphyr::Error::AliasError { .. } => {
-                    format!("the alias in line {line} stands for too much, or for what is not YAML")
-                }
-                _ => format!("line {line} is not YAML"),
-            }
-        })
+        read.map_err(|error| private(&error, "", "not YAML"))
+    }
+
+    /// Reads every document of a text, whose words are not ours to tell.
+    ///
+    /// # Errors
+    /// As those of [`Limits::read_private`]; also of YAML that is not what is read.
+    pub fn read_all_private<T: DeserializeOwned>(&self, text: &str) -> Result<Vec<T>, String> {
+        let what = "not YAML, or has another kind of value than belongs there";
+        self.check(text)?;
+        let read = serde_saphyr::from_multiple_with_options(text, self.options());
+        // of a value of another kind the line may be that of the object around it
+        read.map_err(|error| private(&error, "what begins in ", what))
     }
 
     fn check(&self, text: &str) -> Result<(), String> {
@@ -107,6 +109,29 @@ impl Limits {
                 max_total_replayed_events: self.nodes,
             },
         }
+    }
+}
+
+/// An error without words of the document: where it is (`at` is before the line), and that this is there.
+fn private(error: &serde_saphyr::Error, at: &str, what: &str) -> String {
+    use serde_saphyr::Error::{
+        AliasError, AliasExpansionLimitExceeded, AliasReplayLimitExceeded,
+        AliasReplayStackDepthExceeded, Budget,
+    };
+    let place = error.location().map_or_else(
+        || "it".to_owned(),
+        |location| format!("{at}line {}", location.line()),
+    );
+    match error {
+        Budget { .. } => error.to_string(),
+        // of what it stands for, a limit too; the text may have words of the document
+        AliasError { .. }
+        | AliasExpansionLimitExceeded { .. }
+        | AliasReplayLimitExceeded { .. }
+        | AliasReplayStackDepthExceeded { .. } => {
+            format!("{place} has an alias that stands for too much, or for what is {what}")
+        }
+        _ => format!("{place} is {what}"),
     }
 }
 

@@ -13,12 +13,14 @@ use crate::core::yaml::RECORD;
 /// Why the kubeconfig cannot be used, without any secret of it.
 pub async fn config(text: &str) -> Result<kube::Config, String> {
     // kube's own reader follows every alias
-    let read: Option<Vec<Kubeconfig>> = RECORD.read(text).ok();
-    let given = read.and_then(|all| {
-        let mut all = all.into_iter();
-        all.try_fold(Kubeconfig::default(), Kubeconfig::merge).ok()
-    });
-    let given = given.ok_or("it is not a kubeconfig of at most 256 KiB")?;
+    let read: Vec<Kubeconfig> = RECORD
+        .read_all_private(text)
+        .map_err(|why| unreadable(&why))?;
+    let mut all = read.into_iter();
+    let merged = all.try_fold(Kubeconfig::default(), Kubeconfig::merge);
+    let given = merged.map_err(|_| {
+        unreadable("its documents are of different kinds, or of different apiVersions")
+    })?;
     if let Some(field) = refused(&given) {
         return Err(format!(
             "it uses {field}, which would run a program or read a file of the manager; {}",
@@ -76,6 +78,12 @@ fn pem(der: &[u8]) -> String {
         lines.push('\n');
     }
     lines + "-----END CERTIFICATE-----\n"
+}
+
+fn unreadable(why: &str) -> String {
+    format!(
+        "it cannot be read as a kubeconfig: {why}; store what kubectl config view --raw --flatten --minify prints"
+    )
 }
 
 /// What a user gives instead of a field that is refused. `--flatten` puts certificates and keys inline, and nothing else.
@@ -149,6 +157,8 @@ fn of_cluster(cluster: &Cluster) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const UNREADABLE: &str = "it cannot be read as a kubeconfig: ";
 
     fn text(user: &str, cluster: &str) -> String {
         format!(
@@ -248,12 +258,35 @@ users: [{{name: u, user: {{{user}}}}}]
         given += &"  - *a\n".repeat(60);
         assert!(Kubeconfig::from_yaml(&given).is_ok(), "it is one");
         let problem = config(&given).await.expect_err("too much");
-        assert_eq!(problem, "it is not a kubeconfig of at most 256 KiB");
+        assert!(problem.starts_with(UNREADABLE), "{problem}");
+        // which limit it is depends on where the reader notices it
+        let is_limit = problem.contains("scalar") || problem.contains("stands for too much");
+        assert!(is_limit && !problem.contains("xxx"), "{problem}");
+        let long = format!("{}# {}", text("token: t", ""), "x".repeat(256 << 10));
+        let problem = config(&long).await.expect_err("too much");
+        assert!(problem.contains("at most 262144 are read"), "{problem}");
     }
 
     #[tokio::test]
     async fn what_is_no_kubeconfig_is_said_without_its_text() {
-        let problem = config("token: canary\n- x").await.expect_err("no YAML");
-        assert!(!problem.contains("canary"), "{problem}");
+        for given in [
+            "token: canary\n- x",
+            "- canary",
+            "users: canary",
+            "users: [{name: u, user: {token: [canary]}}]",
+            "users: [{name: u, user: *canary}]",
+            "kind: canary\n---\nkind: Config",
+        ] {
+            let problem = config(given).await.expect_err(given);
+            assert!(problem.starts_with(UNREADABLE), "{problem}");
+            assert!(
+                problem.contains("; store what kubectl config view"),
+                "{problem}"
+            );
+            assert!(!problem.contains("canary"), "{problem}");
+        }
+        let problem = config("kind: Config\n: canary: d\n").await;
+        let problem = problem.expect_err("no YAML");
+        assert!(problem.contains("line 2 is not YAML"), "{problem}");
     }
 }
