@@ -1,17 +1,24 @@
 //! Writes to Nodes of a workload cluster: labels, annotations, taints, cordon, deletion. Each write follows
 //! a read, carries its UID and resourceVersion, and is skipped if nothing differs.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::core::v1::Node;
-use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use kube::{Api, Client};
 
-use super::error::{Error, code};
+use super::error::{Error, code, reason};
+use super::watch::too_large;
 use crate::core::NodeView;
 use crate::core::node_change::{NodeChange, patch_for};
+use crate::remote::limits::{NODES, VIEWS};
 
 /// Limit of retries after concurrent writes. Kubelets and controllers
 /// write a new Node in bursts; more conflicts than this are not chance.
 const ATTEMPTS: usize = 8;
+
+/// Page size of a list of Nodes: one answer may have 16 MiB.
+const PAGE: u32 = 500;
 
 /// The result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +39,33 @@ pub async fn read(client: &Client, name: &str) -> Result<Option<NodeView>, Error
     let read = Api::<Node>::all(client.clone()).get_opt(name).await;
     read.map(|node| node.map(NodeView::from_node))
         .map_err(|error| Error::new(format!("read node {name}"), error))
+}
+
+/// Reads all Nodes, page by page.
+///
+/// # Errors
+/// Why they cannot be listed; or they are more than the manager keeps of one cluster.
+pub async fn list(client: &Client) -> Result<Vec<Arc<NodeView>>, String> {
+    let nodes = Api::<Node>::all(client.clone());
+    let mut page = ListParams::default().limit(PAGE);
+    let mut views = Vec::new();
+    let mut weight = 0;
+    loop {
+        let listed = nodes.list(&page).await;
+        let listed = listed.map_err(|error| reason(&error))?;
+        for node in listed.items {
+            let view = NodeView::from_node(node);
+            weight += view.weight();
+            views.push(Arc::new(view));
+        }
+        if views.len() > NODES || weight > VIEWS {
+            return Err(too_large());
+        }
+        match listed.metadata.continue_ {
+            Some(token) if !token.is_empty() => page.continue_token = Some(token),
+            _ => return Ok(views),
+        }
+    }
 }
 
 /// Changes a Node. Taints are an atomic list that others write too, so the Node is read,
@@ -84,5 +118,56 @@ pub async fn delete(client: &Client, name: &str, uid: &str) -> Result<NodeWrite,
         Ok(_) => Ok(NodeWrite::Changed),
         Err(error) if matches!(code(&error), Some(404 | 409)) => Ok(NodeWrite::Gone),
         Err(error) => Err(Error::new(format!("delete node {name}"), error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use http::{Request, Response};
+    use kube::client::Body;
+    use serde_json::json;
+    use tower::{BoxError, service_fn};
+
+    use super::*;
+
+    /// A server whose list of Nodes has so many pages of 500; it counts the requests.
+    fn paged(pages: usize, requests: &Arc<AtomicUsize>) -> Client {
+        let requests = Arc::clone(requests);
+        let answer = move |request: Request<Body>| {
+            let query = request.uri().query().unwrap_or_default().to_owned();
+            let number = requests.fetch_add(1, Relaxed);
+            async move {
+                assert!(query.contains("limit=500"), "{query}");
+                assert_eq!(query.contains("continue=next"), number > 0, "{query}");
+                let node = |n: usize| json!({"metadata": {"name": format!("n{number}-{n}")}});
+                let nodes: Vec<_> = (0..500).map(node).collect();
+                let token = if number + 1 < pages { "next" } else { "" };
+                let list = json!({
+                    "kind": "NodeList",
+                    "apiVersion": "v1",
+                    "metadata": {"continue": token},
+                    "items": nodes,
+                });
+                let body = Body::from(list.to_string().into_bytes());
+                Ok::<_, BoxError>(Response::new(body))
+            }
+        };
+        Client::new(service_fn(answer), "default")
+    }
+
+    #[tokio::test]
+    async fn nodes_are_listed_page_by_page_and_no_more_than_are_kept() {
+        let requests = Arc::new(AtomicUsize::new(0));
+        let all = list(&paged(3, &requests)).await.expect("Nodes");
+        assert_eq!((all.len(), requests.load(Relaxed)), (1500, 3));
+        assert_eq!(all[1499].name, "n2-499");
+        let requests = Arc::new(AtomicUsize::new(0));
+        let why = list(&paged(usize::MAX, &requests))
+            .await
+            .expect_err("Nodes without an end");
+        assert!(why.contains("more than 20000 Nodes"), "{why}");
+        assert_eq!(requests.load(Relaxed), 41);
     }
 }

@@ -184,7 +184,8 @@ impl Follower {
     }
 }
 
-fn too_large() -> String {
+/// What is told of a cluster that has more Nodes than the manager keeps.
+pub(super) fn too_large() -> String {
     format!(
         "its API server has more than {NODES} Nodes, or more than {} MiB of labels and annotations of Nodes (less where all \
 clusters together have more than {} MiB), and its Nodes are not read further; delete Nodes whose machines do not exist any more, and \

@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
@@ -336,12 +335,6 @@ async fn live_nodes(
     let Some(workload) = controller.workloads.get(cluster) else {
         return Err("the cluster's API is not connected".into());
     };
-    let nodes: Api<Node> = Api::all(workload.client().clone());
-    let nodes = nodes.list(&ListParams::default()).await;
-    let nodes = nodes.map_err(|error| {
-        let why = crate::workload::error::reason(&error);
-        format!("the cluster's API does not list its Nodes: {why}")
-    })?;
-    let views = nodes.items.into_iter().map(NodeView::from_node);
-    Ok(views.map(Arc::new).collect())
+    let nodes = crate::workload::nodes::list(workload.client()).await;
+    nodes.map_err(|why| format!("the cluster's API does not list its Nodes: {why}"))
 }
