@@ -1,11 +1,15 @@
 # How hack/doctor installs what is missing, and where the other scripts then find it.
 # shellcheck shell=bash disable=SC2034
 
-RUSTUP_INIT="curl -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal -c clippy -c rustfmt"
-RUSTUP_STABLE="rustup toolchain install stable --profile minimal -c clippy -c rustfmt && rustup default stable"
-
-# what install_rust does here, for a person
-rust_command() { if rustup --version >/dev/null 2>&1; then echo "$RUSTUP_STABLE"; else echo "$RUSTUP_INIT"; fi; }
+# what install_rust does here, for a person; RUST is that of rust-toolchain.toml
+rust_command() {
+  local parts='--profile minimal -c clippy -c rustfmt'
+  if command -v rustup >/dev/null; then
+    echo "rustup toolchain install $RUST $parts"
+  else
+    echo "curl -sSf https://sh.rustup.rs | sh -s -- -y --default-toolchain $RUST $parts"
+  fi
+}
 GO_COMMAND="YES=1 hack/doctor   (Go $GO_INSTALL into $CACHE/go, by its published sha256)"
 
 install_packages() {

@@ -20,3 +20,4 @@ mod redfish;
 mod rollout;
 #[path = "../support/mod.rs"]
 mod support;
+mod toolchain;
