@@ -16,14 +16,14 @@ pub struct Score {
 }
 
 impl Score {
-    /// Unless `FAILURES` asks for others: those whose name has that text.
+    /// Unless its name lacks the text that `hack/test failures TEXT` asks for.
     pub async fn run(&mut self, stage: &Stage, case: &Case) {
         self.run_for(stage, case, GIVE_UP).await;
     }
 
     /// Of a failure that takes long by its nature.
     pub async fn run_for(&mut self, stage: &Stage, case: &Case, give_up: Duration) {
-        let wanted = std::env::var("FAILURES").unwrap_or_default();
+        let wanted = std::env::var("TATARA_FILTER").unwrap_or_default();
         if case.name.contains(&wanted) {
             let told = case.run(stage, give_up).await;
             self.add(case, told);
@@ -85,6 +85,7 @@ impl Score {
     }
 
     pub fn assert(&self) {
+        assert!(!self.lines.is_empty(), "no failure has a name like that");
         assert!(self.wrong.is_empty(), "{}", self.wrong.join("\n\n"));
     }
 }
