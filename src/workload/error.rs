@@ -1,6 +1,5 @@
 //! Errors of requests to a workload cluster.
 
-use std::error::Error as _;
 use std::io;
 
 use crate::remote::OutOfReach;
