@@ -164,6 +164,8 @@ async fn a_namespace_gets_no_session_of_another_even_with_the_same_key_and_close
     theirs.namespace = "theirs".into();
     let other = pool.session(&theirs).await.unwrap();
     assert!(!Arc::ptr_eq(&session, &other));
+    // sshd writes its log beside its answers
+    sshd.wait_logged("Accepted publickey", 2);
     assert_eq!(
         sshd.logged("Accepted publickey"),
         2,
