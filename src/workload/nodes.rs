@@ -2,6 +2,7 @@
 //! a read, carries its UID and resourceVersion, and is skipped if nothing differs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
@@ -41,16 +42,27 @@ pub async fn read(client: &Client, name: &str) -> Result<Option<NodeView>, Error
         .map_err(|error| Error::new(format!("read node {name}"), error))
 }
 
+/// Limit of pages: those of the Nodes that are kept, and an empty one at the end.
+const PAGES: usize = NODES / PAGE as usize + 1;
+/// Time limit of a list. Pages that are waited for count, so that no server keeps a pass by many.
+const WHOLE: Duration = Duration::from_mins(1);
+
 /// Reads all Nodes, page by page.
 ///
 /// # Errors
-/// Why they cannot be listed; or they are more than the manager keeps of one cluster.
+/// Why they cannot be listed; or they are more than the manager keeps of one cluster, or take longer than a minute.
 pub async fn list(client: &Client) -> Result<Vec<Arc<NodeView>>, String> {
+    let listed = tokio::time::timeout(WHOLE, pages(client)).await;
+    let late = |_| format!("it takes longer than {} s", WHOLE.as_secs());
+    listed.map_err(late)?
+}
+
+async fn pages(client: &Client) -> Result<Vec<Arc<NodeView>>, String> {
     let nodes = Api::<Node>::all(client.clone());
     let mut page = ListParams::default().limit(PAGE);
     let mut views = Vec::new();
     let mut weight = 0;
-    loop {
+    for _ in 0..PAGES {
         let listed = nodes.list(&page).await;
         let listed = listed.map_err(|error| reason(&error))?;
         for node in listed.items {
@@ -66,6 +78,7 @@ pub async fn list(client: &Client) -> Result<Vec<Arc<NodeView>>, String> {
             _ => return Ok(views),
         }
     }
+    Err(format!("it sends more than {PAGES} pages"))
 }
 
 /// Changes a Node. Taints are an atomic list that others write too, so the Node is read,
@@ -132,8 +145,8 @@ mod tests {
 
     use super::*;
 
-    /// A server whose list of Nodes has so many pages of 500; it counts the requests.
-    fn paged(pages: usize, requests: &Arc<AtomicUsize>) -> Client {
+    /// A server whose list of Nodes has so many pages of so many; it counts the requests.
+    fn paged(pages: usize, size: usize, requests: &Arc<AtomicUsize>) -> Client {
         let requests = Arc::clone(requests);
         let answer = move |request: Request<Body>| {
             let query = request.uri().query().unwrap_or_default().to_owned();
@@ -142,7 +155,7 @@ mod tests {
                 assert!(query.contains("limit=500"), "{query}");
                 assert_eq!(query.contains("continue=next"), number > 0, "{query}");
                 let node = |n: usize| json!({"metadata": {"name": format!("n{number}-{n}")}});
-                let nodes: Vec<_> = (0..500).map(node).collect();
+                let nodes: Vec<_> = (0..size).map(node).collect();
                 let token = if number + 1 < pages { "next" } else { "" };
                 let list = json!({
                     "kind": "NodeList",
@@ -160,14 +173,33 @@ mod tests {
     #[tokio::test]
     async fn nodes_are_listed_page_by_page_and_no_more_than_are_kept() {
         let requests = Arc::new(AtomicUsize::new(0));
-        let all = list(&paged(3, &requests)).await.expect("Nodes");
+        let all = list(&paged(3, 500, &requests)).await.expect("Nodes");
         assert_eq!((all.len(), requests.load(Relaxed)), (1500, 3));
         assert_eq!(all[1499].name, "n2-499");
         let requests = Arc::new(AtomicUsize::new(0));
-        let why = list(&paged(usize::MAX, &requests))
+        let why = list(&paged(usize::MAX, 500, &requests))
             .await
             .expect_err("Nodes without an end");
         assert!(why.contains("more than 20000 Nodes"), "{why}");
         assert_eq!(requests.load(Relaxed), 41);
+    }
+
+    #[tokio::test]
+    async fn a_list_of_empty_pages_has_an_end() {
+        let requests = Arc::new(AtomicUsize::new(0));
+        let why = list(&paged(usize::MAX, 0, &requests)).await;
+        let why = why.expect_err("pages without an end");
+        assert!(why.contains("more than 41 pages"), "{why}");
+        assert_eq!(requests.load(Relaxed), PAGES);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_that_drips_has_an_end() {
+        let silent = service_fn(|_: Request<Body>| {
+            std::future::pending::<Result<Response<Body>, BoxError>>()
+        });
+        let why = list(&Client::new(silent, "default")).await;
+        let why = why.expect_err("no answer");
+        assert!(why.contains("longer than 60 s"), "{why}");
     }
 }
