@@ -247,6 +247,8 @@ async fn judge(
     id: MemberId,
     turn: Option<&Turn>,
 ) -> Result<ControlFlow<ActionOutcome, Removal>, ReconcileError> {
+    // pages may take a while: what etcd shows is read after them
+    let nodes = live_nodes(controller, cluster).await;
     let members = match controller.control_planes.look(cluster).await {
         Ok(members) => members,
         Err(why) => return Ok(ControlFlow::Break(not_yet(Reason::EtcdUnreachable, why))),
@@ -254,7 +256,8 @@ async fn judge(
     let Some(member) = members.get(id).cloned() else {
         return Ok(ControlFlow::Break(ActionOutcome::Yes));
     };
-    let facts = live_facts(controller, cluster, &members, &member, turn).await?;
+    let who = (&*members, &member);
+    let facts = live_facts(controller, cluster, who, &nodes, turn).await?;
     Ok(match orphan::removable(&members, &facts) {
         Ok(since) => ControlFlow::Continue(Removal {
             members,
@@ -272,8 +275,8 @@ async fn judge(
 async fn live_facts(
     controller: &Clusters,
     cluster: &Cluster,
-    members: &Members,
-    member: &Member,
+    (members, member): (&Members, &Member),
+    nodes: &Result<Vec<Arc<NodeView>>, String>,
     turn: Option<&Turn>,
 ) -> Result<Facts, ReconcileError> {
     let connections = controller
@@ -285,7 +288,6 @@ async fn live_facts(
         hosts: list::<Host>(controller, cluster).await?,
         hypervisors: list::<Hypervisor>(controller, cluster).await?,
     };
-    let nodes = live_nodes(controller, cluster).await;
     let now = crate::clock::now();
     let uid = cluster.uid().unwrap_or_default();
     let before = controller.workloads.known.get(&uid).strangers;
@@ -302,7 +304,7 @@ async fn live_facts(
     let namespace = cluster.namespace().unwrap_or_default();
     let busy = turn.and_then(|turn| busy(&namespace, members, turn, &fleet));
     let who = (members, member);
-    Ok(facts(cluster, who, watch, &nodes, (&fleet, busy), now))
+    Ok(facts(cluster, who, watch, nodes, (&fleet, busy), now))
 }
 
 /// All objects of a kind in the namespace of a Cluster, also those that cannot be decoded.
