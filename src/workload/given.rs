@@ -91,7 +91,8 @@ fn instead(field: &str) -> &'static str {
     match field {
         "exec" | "auth-provider" | "tokenFile" => {
             "give that user a token, or client-certificate-data and client-key-data, instead: for example the token of a \
-             ServiceAccount of that cluster (Secret of type kubernetes.io/service-account-token)"
+             ServiceAccount of that cluster (Secret of type kubernetes.io/service-account-token) that is bound to ClusterRole \
+             cluster-admin"
         }
         _ => "put the data inline (kubectl config view --flatten --minify)",
     }

@@ -118,8 +118,12 @@ impl Health {
                         "If what answers there is not its API server: {}",
                         place.remedy
                     ),
-                    _ => format!(
+                    Cause::Silence => format!(
                         "Check route and firewall between the manager and that address{holder}, and kube-apiserver{on_host}. If a certificate has expired: docs/operating.md#certificates"
+                    ),
+                    _ => format!(
+                        "See kube-apiserver{on_host}. If a certificate has expired: docs/operating.md#certificates. If what answers there is not its API server: {}",
+                        place.remedy
                     ),
                 };
                 format!("requests to {url} fail (since {since:.0}): {why}. {remedy}")

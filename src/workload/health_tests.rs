@@ -77,5 +77,10 @@ fn only_what_does_not_answer_is_sent_to_the_firewall() {
     for (cause, expected) in table {
         assert_eq!(told(cause), expected);
     }
+    for cause in [Cause::Tls, Cause::Forbidden, Cause::Answered] {
+        let told = told(cause);
+        assert!(told.contains("not its API server: Correct"), "{told}");
+        assert!(!told.contains("firewall"), "{told}");
+    }
     assert!(told(Cause::Silence).contains("firewall"));
 }
