@@ -261,8 +261,11 @@ impl World {
         }
     }
 
-    /// A Machine moves to the set of this UID.
+    /// A Machine moves to the set of this UID. One that has gone since it was heard of does not: the API server says 404.
     fn change_sets(&mut self, name: &str, to: &str) {
+        if !self.machines.iter().any(|m| m.name_any() == name) {
+            return;
+        }
         let mut sets = self.sets.iter();
         let set = sets.find(|set| set.uid().as_deref() == Some(to));
         let target = self.observe_set(set.expect("the destination"), &[]);
