@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_list_that_drips_has_an_end() {
+    async fn a_list_that_is_never_answered_has_an_end() {
         let silent = service_fn(|_: Request<Body>| {
             std::future::pending::<Result<Response<Body>, BoxError>>()
         });
