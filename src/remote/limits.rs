@@ -32,6 +32,8 @@ pub(super) const VALUES: usize = 1 << 20;
 const HEADERS: usize = 100;
 /// Pages of one list.
 pub(super) const PAGES: usize = 60;
+/// Time limit of all pages of the Nodes that a pass reads, its turns included.
+pub const LIST: Duration = Duration::from_mins(1);
 /// Nodes of one workload cluster. Kubernetes supports 5,000.
 pub const NODES: usize = 20_000;
 /// Bytes of what is kept of all Nodes of one workload cluster.

@@ -247,8 +247,8 @@ async fn judge(
     id: MemberId,
     turn: Option<&Turn>,
 ) -> Result<ControlFlow<ActionOutcome, Removal>, ReconcileError> {
-    // pages may take a while: what etcd shows is read after them
-    let nodes = live_nodes(controller, cluster).await;
+    // pages may take a while: what etcd shows is read after them, and what the watch has shown meanwhile counts as well
+    let mut listed = live_nodes(controller, cluster).await;
     let members = match controller.control_planes.look(cluster).await {
         Ok(members) => members,
         Err(why) => return Ok(ControlFlow::Break(not_yet(Reason::EtcdUnreachable, why))),
@@ -256,8 +256,11 @@ async fn judge(
     let Some(member) = members.get(id).cloned() else {
         return Ok(ControlFlow::Break(ActionOutcome::Yes));
     };
+    if let (Ok(listed), Ok(shown)) = (&mut listed, nodes(controller, cluster)) {
+        listed.extend(shown);
+    }
     let who = (&*members, &member);
-    let facts = live_facts(controller, cluster, who, &nodes, turn).await?;
+    let facts = live_facts(controller, cluster, who, &listed, turn).await?;
     Ok(match orphan::removable(&members, &facts) {
         Ok(since) => ControlFlow::Continue(Removal {
             members,

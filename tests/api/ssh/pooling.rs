@@ -149,6 +149,7 @@ async fn an_idle_connection_is_kept_until_it_is_forgotten() {
             .unwrap()
             .success()
     );
+    sshd.wait_logged("Accepted publickey", 1);
     assert_eq!(sshd.logged("Accepted publickey"), 1);
     pool.forget(&target.place());
     sshd.wait_logged("Connection closed", 1);
