@@ -39,7 +39,11 @@ impl World {
         run.state = next.map_or(UnitState::Succeeded, |next| UnitState::Running(step(next)));
         let name = host_name(host);
         let site = &mut self.sites[host];
-        site.stopped = next.is_some() && kind != JobKind::Join;
+        let stops = next.is_some() && kind != JobKind::Join;
+        if !site.stopped {
+            site.cost_nothing = stops && !has_quorum;
+        }
+        site.stopped = stops;
         match (kind, next) {
             (JobKind::Join, Some(LEARNS)) => {
                 self.added += 1;
