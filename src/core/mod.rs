@@ -6,6 +6,7 @@ pub mod cluster;
 pub mod cluster_profile;
 pub mod control_plane;
 pub mod credential;
+pub mod drain;
 pub mod finalizers;
 pub mod host;
 pub mod hypervisor;

@@ -11,9 +11,8 @@ use kube::api::{ListParams, PostParams};
 use kube::core::{ObjectMeta, Selector, SelectorExt, Status};
 use kube::{Api, Client};
 
-use super::drain_plan::{Candidate, PodRef, plan};
-use super::drain_progress::{BlockedPod, Budget, DrainProgress};
 use super::error::{Error, code, reason};
+use crate::core::drain::{BlockedPod, Budget, Candidate, DrainProgress, PodRef, plan, waits_for};
 
 /// Limit of concurrent evictions: enough for a full node in a second, too few to crowd out other clients.
 const CONCURRENCY: usize = 16;
@@ -53,14 +52,7 @@ pub async fn drain(
         ..DrainProgress::default()
     };
     for (pod, killed_at) in plan.terminating {
-        let why = if killed_at < now {
-            format!(
-                "should have ended at {killed_at:.0}; its finalizers, or the kubelet of its host, hold it"
-            )
-        } else {
-            format!("is terminating, and is killed at {killed_at:.0}")
-        };
-        progress.waiting.push((pod, why));
+        progress.waiting.push((pod, waits_for(killed_at, now)));
     }
     let mut results = stream::iter(plan.evict)
         .map(async |candidate| (evict(client, &candidate.pod, grace).await, candidate))

@@ -7,7 +7,7 @@
 //! | [`health`] | `/readyz` and `/version` |
 //! | [`given`] | kubeconfigs from users |
 //! | [`nodes`] | writing to Nodes: labels, annotations, taints, cordon, deletion |
-//! | [`drain`] | evicting pods; [`drain_plan`] has the rules; [`drain_watch`] reports the deletion of pods |
+//! | [`drain`] | evicting pods; [`crate::core::drain`] has the rules; [`drain_watch`] reports the deletion of pods |
 //! | [`volumes`] | whether volumes are still attached to a Node |
 //! | [`addons`] | server-side apply of [`manifests`] |
 //! | [`tokens`] | bootstrap tokens |
@@ -21,8 +21,6 @@ pub mod addons;
 pub mod cluster;
 pub mod consumer;
 pub mod drain;
-pub mod drain_plan;
-pub mod drain_progress;
 pub mod drain_watch;
 pub mod error;
 pub mod given;

@@ -10,8 +10,8 @@ use kube::api::ListParams;
 use kube::{Api, Client};
 
 use super::drain::pods_on;
-use super::drain_plan::plan;
 use super::error::Error;
+use crate::core::drain::plan;
 
 /// Volumes that are attached to a node, without those of pods that a drain does not evict (such as a
 /// DaemonSet's, which are never detached). Sorted names of `PersistentVolumes`; the name in the node's status

@@ -1,18 +1,17 @@
-//! Operations on the Node of a Machine, in its workload cluster.
+//! Operations on the Node of a Machine, in its workload cluster. What is read live before decides nothing here: see
+//! [`crate::core::machine::live::node`].
 
 use std::sync::Arc;
 
-use kube::ResourceExt;
-
 use super::Machines;
 use super::perform::must_be_about;
-use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::core::Key;
-use crate::core::machine::plan::{dead, drain, running, unanswered, update};
+use crate::api::conditions::Finding;
+use crate::core::machine::live::node::{self as live, NodeFacts, Wait};
+use crate::core::machine::plan::running;
 use crate::core::machine::{Observed, Placement, apart};
 use crate::core::node_change::{NodeChange, Scheduling};
 use crate::core::proof::Over;
-use crate::core::words;
+use crate::core::{Key, NodeView};
 use crate::engine::{ActionOutcome, Chain, ReconcileError};
 use crate::workload;
 
@@ -83,25 +82,10 @@ pub async fn drain(
         workload::drain::drain(workload.client(), node, unreachable, crate::clock::now())
             .await
             .map_err(failed)?;
-    if progress.is_done() {
-        Ok(match progress.unconfirmed(node) {
-            None => ActionOutcome::Yes,
-            Some(message) => ActionOutcome::Noted(Finding::no(
-                ConditionType::Draining,
-                Reason::PodsUnconfirmed,
-                message,
-            )),
-        })
-    } else if let Some(message) = progress
-        .ended_by_release(node)
-        .filter(|_| is_ended_by_release(controller, observed, &workload, node))
-    {
-        Ok(ActionOutcome::Noted(Finding::no(
-            ConditionType::Draining,
-            Reason::PodsUnconfirmed,
-            message,
-        )))
-    } else {
+    let view = workload.node(node);
+    let facts = facts(controller, observed, (node, view.as_deref()));
+    let wait = live::drained(observed, facts, &progress, unreachable);
+    if let Wait::Lasts(_) = &wait {
         let (waker, machine) = (
             controller.base.wakers.machines.clone(),
             observed.machine.clone(),
@@ -110,41 +94,38 @@ pub async fn drain(
             observed.uid(),
             workload.client().clone(),
             node,
-            progress.version.clone(),
+            progress.version,
             Box::new(move || waker.wake_object(&machine)),
         );
-        let reason = if progress.blocked.is_empty() {
-            Reason::Draining
-        } else {
-            Reason::DrainBlocked
-        };
-        let mut message = progress.to_string();
-        if unreachable {
-            message.push_str(&unanswered(observed, node));
-        }
-        Ok(ActionOutcome::NotYet(Finding::yes(
-            ConditionType::Draining,
-            reason,
-            message,
-        )))
+    }
+    Ok(outcome(wait))
+}
+
+fn outcome(wait: Wait) -> ActionOutcome {
+    match wait {
+        Wait::Over => ActionOutcome::Yes,
+        Wait::Ends(finding) => ActionOutcome::Noted(finding),
+        Wait::Lasts(finding) => ActionOutcome::NotYet(finding),
     }
 }
 
-/// Whether the release of a machine that does not answer ends what runs there: nothing of its drain is then waited for.
-fn is_ended_by_release(
+/// What is known of a Node beside a reading of it.
+fn facts<'a>(
     controller: &Machines,
     observed: &Observed,
-    workload: &workload::WorkloadCluster,
-    node: &str,
-) -> bool {
-    let Placement::Held(held) = &observed.placement else {
-        return false;
-    };
+    (name, view): (&'a str, Option<&'a NodeView>),
+) -> NodeFacts<'a> {
     let hosts = &controller.base.stores().hosts;
-    let host = hosts.get(&observed.marker.namespace, &held.name);
+    let host = match &observed.placement {
+        Placement::Held(held) => hosts.get(&observed.marker.namespace, &held.name),
+        Placement::None(_) => None,
+    };
     let has_bmc = host.is_some_and(|host| host.spec.bmc.is_some());
-    let view = workload.node(node);
-    view.is_some_and(|view| dead::is_ended_by_release(observed, &view, has_bmc))
+    NodeFacts {
+        name,
+        view,
+        has_bmc,
+    }
 }
 
 /// Cordons the Node; for an update, if none is drained that excludes it, read live. A finding says which one is.
@@ -156,11 +137,7 @@ async fn cordon(
 ) -> Result<Option<Finding>, ReconcileError> {
     let failed =
         |error: workload::Error| ReconcileError::other(format!("drain Node {node}"), Chain(&error));
-    let is_cordoned = || {
-        let view = workload.node(node);
-        view.is_some_and(|view| view.is_cordoned_by_us())
-    };
-    let excludes = !observed.is_deleting() && !is_cordoned();
+    let excludes = live::is_exclusive(observed, workload.node(node).as_deref());
     let lock = controller.workloads.cordons(workload.key());
     let _held = if excludes {
         Some(lock.lock().await)
@@ -173,12 +150,10 @@ async fn cordon(
         let others = controller.base.stores().machines.by(&key);
         let begun = apart::begun(&observed.machine, others.iter().map(AsRef::as_ref));
         for (other, name) in begun {
-            let live = workload::nodes::read(workload.client(), name).await;
-            if live
-                .map_err(failed)?
-                .is_some_and(|live| live.is_cordoned_by_us())
-            {
-                return Ok(Some(update::drained_after(observed, &other.name_any())));
+            let read = workload::nodes::read(workload.client(), name).await;
+            let read = read.map_err(failed)?;
+            if let Err(finding) = live::may_cordon(observed, other, read.as_ref()) {
+                return Ok(Some(finding));
             }
         }
         // those that were read may have been slow to answer
@@ -217,34 +192,10 @@ pub async fn await_volumes(
         .map_err(|error| {
             ReconcileError::other(format!("read the volumes of Node {node}"), Chain(&error))
         })?;
-    // those of a Node that is deleted are detached
-    if attached.is_empty() || is_ended_by_release(controller, observed, &workload, node) {
-        return Ok(ActionOutcome::Yes);
-    }
-    let attached = attached.join(", ");
-    if drain::volumes_have_timed_out(observed, crate::clock::now()) {
-        let message = format!(
-            "nodeVolumeDetachTimeoutSeconds ended the wait; the machine is released with volumes attached to Node {node}: {attached}"
-        );
-        return Ok(ActionOutcome::Noted(Finding::no(
-            ConditionType::Draining,
-            Reason::VolumeDetachTimedOut,
-            message,
-        )));
-    }
-    let marker = &observed.marker;
-    let list = words::in_workload(&marker.namespace, &marker.cluster, "get volumeattachments");
-    let mut message = format!(
-        "still attached to Node {node}: {attached}. What holds them: {list}, and the log of the CSI attacher; spec.deletion.nodeVolumeDetachTimeoutSeconds limits the wait"
-    );
-    if workload
-        .node(node)
-        .is_some_and(|view| view.is_unreachable())
-    {
-        message.push_str(&unanswered(observed, node));
-    }
-    let finding = Finding::yes(ConditionType::Deleting, Reason::WaitingForVolumes, message);
-    Ok(ActionOutcome::NotYet(finding))
+    let view = workload.node(node);
+    let facts = facts(controller, observed, (node, view.as_deref()));
+    let wait = live::detached(observed, facts, &attached, crate::clock::now());
+    Ok(outcome(wait))
 }
 
 /// Deletes the Node, if its UID is unchanged.
@@ -277,16 +228,10 @@ pub async fn delete_left_node(
     uid: &str,
 ) -> Result<ActionOutcome, ReconcileError> {
     let workload = connected(controller, observed)?;
-    let live = workload::nodes::read(workload.client(), node)
+    let read = workload::nodes::read(workload.client(), node)
         .await
         .map_err(|error| ReconcileError::other(format!("delete Node {node}"), Chain(&error)))?;
-    if live.is_some_and(|live| live.ready == Some(true)) {
-        let message = format!("Node {node} is Ready again; it is left alone");
-        let finding = Finding::no(
-            ConditionType::BootstrapReady,
-            Reason::NodeNameTaken,
-            message,
-        );
+    if let Err(finding) = live::may_delete_left(node, read.as_ref()) {
         return Ok(ActionOutcome::NotYet(finding));
     }
     workload::nodes::delete(workload.client(), node, uid)

@@ -11,9 +11,8 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
+use tatara::core::drain::{DrainProgress, PodRef, Skip};
 use tatara::workload::drain::drain;
-use tatara::workload::drain_plan::Skip;
-use tatara::workload::drain_progress::DrainProgress;
 use tatara::workload::drain_watch::DrainWatches;
 use tatara::workload::volumes::still_attached;
 use tokio_util::sync::CancellationToken;
@@ -92,7 +91,7 @@ async fn make_daemon_set(client: &Client, namespace: &str) -> Value {
         "uid": set.metadata.uid, "controller": true}])
 }
 
-fn names(pods: &[tatara::workload::drain_plan::PodRef]) -> Vec<&str> {
+fn names(pods: &[PodRef]) -> Vec<&str> {
     pods.iter().map(|pod| pod.name.as_str()).collect()
 }
 

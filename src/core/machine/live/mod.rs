@@ -4,6 +4,7 @@
 //! here a second time. The controllers read the facts and perform; they decide nothing.
 
 pub mod etcd;
+pub mod node;
 pub mod record;
 pub mod settings;
 pub mod turn;

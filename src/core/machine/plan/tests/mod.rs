@@ -10,6 +10,7 @@ mod faults;
 mod hypervisors;
 mod kstatus;
 mod leaving;
+mod live;
 mod members;
 mod proofs;
 mod reported;

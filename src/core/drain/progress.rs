@@ -1,8 +1,10 @@
-//! The progress of a drain, and a sentence about it. No I/O.
+//! The progress of a drain, and a sentence about it.
 
 use std::fmt;
 
-use super::drain_plan::{PodRef, Skip};
+use k8s_openapi::jiff::Timestamp;
+
+use super::{PodRef, Skip};
 use crate::api::names::LABEL_DRAIN_UPSTREAM;
 
 /// At most this many pods are named in a sentence; the others are counted.
@@ -23,6 +25,17 @@ pub struct DrainProgress {
     pub skipped: Vec<(PodRef, Skip)>,
     /// The resourceVersion of the list of pods of this pass.
     pub version: String,
+}
+
+/// What a pod that is terminating waits for.
+pub fn waits_for(killed_at: Timestamp, now: Timestamp) -> String {
+    if killed_at < now {
+        format!(
+            "should have ended at {killed_at:.0}; its finalizers, or the kubelet of its host, hold it"
+        )
+    } else {
+        format!("is terminating, and is killed at {killed_at:.0}")
+    }
 }
 
 /// A pod that the API server refused to evict.

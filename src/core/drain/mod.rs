@@ -1,4 +1,6 @@
-//! What a drain does with each pod of a node: the rules of `kubectl drain` and of Cluster API. No I/O.
+//! What a drain does with each pod of a node: the rules of `kubectl drain` and of Cluster API. Pure.
+
+mod progress;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,6 +9,8 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use crate::api::names::{DRAIN_SKIP, DRAIN_WAIT_COMPLETED, LABEL_DRAIN, LABEL_DRAIN_UPSTREAM};
+
+pub use progress::{BlockedPod, Budget, DrainProgress, waits_for};
 
 /// Annotation of the mirror of a static pod, which the kubelet controls, not the API.
 const MIRROR_POD: &str = "kubernetes.io/config.mirror";
@@ -143,5 +147,4 @@ fn label<'a>(pod: &'a Pod, key: &str) -> Option<&'a str> {
 }
 
 #[cfg(test)]
-#[path = "drain_plan_tests.rs"]
 mod tests;

@@ -1,7 +1,6 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::workload::drain_progress::{BlockedPod, Budget, DrainProgress};
 
 const NOW: &str = "2026-11-21T12:00:00Z";
 
@@ -209,4 +208,16 @@ fn budgets_and_pods_that_complete_hold_no_release_that_ends_them_and_an_eviction
     assert!(progress.to_string().contains("default/job completes"));
     progress.evicted = vec![pod("e")];
     assert_eq!(progress.ended_by_release("n"), None);
+}
+
+#[test]
+fn a_pod_is_held_by_something_once_its_grace_period_is_over() {
+    let at = |time: &str| time.parse::<Timestamp>().expect("a time");
+    let later = waits_for(at("2026-11-21T12:00:30Z"), now());
+    assert_eq!(
+        later,
+        "is terminating, and is killed at 2026-11-21T12:00:30Z"
+    );
+    let over = waits_for(at("2026-11-21T11:59:30Z"), now());
+    assert!(over.starts_with("should have ended at 2026-11-21T11:59:30Z"));
 }

@@ -1,0 +1,6 @@
+//! What an effect requires of what was read live just before it.
+
+mod node;
+
+use super::*;
+use crate::api::conditions::{ConditionType, Reason};
