@@ -96,9 +96,8 @@ pub async fn give_back(
     let Some(cluster) = stored(turns, owner) else {
         return Ok(());
     };
-    // the cache may only be older than a turn that another process gave to this Machine
     let known = known(&turns.workloads, &cluster);
-    if known.is_some_and(|known| !known.has_turn_of(&owner.uid)) {
+    if turn::is_returned(known.as_ref(), &owner.uid) {
         return Ok(());
     }
     match go(turns, &cluster, |both| turn::give_back(both, &owner.uid)).await {

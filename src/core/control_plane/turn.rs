@@ -274,6 +274,12 @@ pub fn give_back(both: &Both, uid: &str) -> Step {
     }
 }
 
+/// Whether a Machine has no turn to return, by what is known of both without a live read: that may only be older than a turn that
+/// another process gave to this Machine.
+pub fn is_returned(known: Option<&Both>, uid: &str) -> bool {
+    known.is_some_and(|known| !known.has_turn_of(uid))
+}
+
 /// The next step to record that a Machine ran `kubeadm init`, which ends its turn.
 pub fn record(both: &Both, uid: &str) -> Step {
     if both.no_secret {

@@ -8,6 +8,7 @@ pub mod node;
 pub mod record;
 pub mod settings;
 pub mod turn;
+pub mod vacant;
 pub mod witness;
 
 use super::observed::Observed;
