@@ -11,17 +11,16 @@ use kube::{Api, ResourceExt};
 use super::Clusters;
 use super::probe::waits_for_control_plane;
 use crate::api::cluster::Turn;
-use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::api::names::ANNOTATION_PAUSED;
+use crate::api::conditions::Finding;
 use crate::api::{Cluster, Host, Hypervisor, Machine};
 use crate::controllers::control_plane::Silence;
 use crate::controllers::machine::vacant;
 use crate::core::NodeView;
-use crate::core::cluster::plan::etcd::{removed, without_machine};
+use crate::core::cluster::live::stranger::{self, Removal as Came};
 use crate::core::cluster::{Fleet, MachineFact};
 use crate::core::control_plane::orphan::{self, Facts};
 use crate::core::control_plane::peers::{self, Connections, Watch};
-use crate::core::control_plane::{Member, MemberId, Members, quorum};
+use crate::core::control_plane::{Member, MemberId, Members};
 use crate::core::words::word;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::store::{IndexKeys, Item};
@@ -173,8 +172,7 @@ pub(super) async fn remove(
     id: MemberId,
 ) -> Result<ActionOutcome, ReconcileError> {
     let live = patch::live(&controller.base.engine, cluster).await?;
-    let is_paused = live.annotations().contains_key(ANNOTATION_PAUSED);
-    if is_paused || live.metadata.deletion_timestamp.is_some() {
+    if !stranger::may_change(&live) {
         return Ok(ActionOutcome::Yes);
     }
     // nothing is written for what is refused
@@ -209,26 +207,21 @@ async fn remove_now(
     controller.base.engine.must_lead()?;
     let planes = &controller.control_planes;
     let answer = planes.remove(cluster, &members, id).await;
-    // what was asked may have happened without an answer
-    let is_removed = match planes.look(cluster).await {
-        Ok(left) => left.get(id).is_none(),
-        Err(_) => answer == Ok(true),
-    };
-    if is_removed {
-        let finding = removed(cluster, &member, since);
-        tracing::info!(cluster = %cluster.name_any(), member = %id, name = member.name, "removed an etcd member that belonged to no Machine");
-        // the pass ends here: an error of what follows would hide that
-        return Ok(ActionOutcome::NotYet(finding));
-    }
-    Ok(match answer {
-        Ok(_) => not_yet(Reason::MemberChanging, quorum::refused_for_now(&member)),
-        Err(Silence(why)) => not_yet(Reason::EtcdUnreachable, why),
+    let answer = answer.map_err(|Silence(why)| why);
+    let left = planes.look(cluster).await.ok();
+    let came = stranger::came(cluster, (&member, since), answer, left.as_deref());
+    Ok(match came {
+        Came::Done(finding) => {
+            tracing::info!(cluster = %cluster.name_any(), member = %id, name = member.name, "removed an etcd member that belonged to no Machine");
+            // the pass ends here: an error of what follows would hide that
+            ActionOutcome::NotYet(finding)
+        }
+        Came::Refused(finding) => refused(finding),
     })
 }
 
 /// Nothing else waits for it.
-fn not_yet(reason: Reason, message: String) -> ActionOutcome {
-    let finding = Finding::no(ConditionType::EtcdHealthy, reason, message);
+fn refused(finding: Finding) -> ActionOutcome {
     ActionOutcome::Refused(finding, TRY_AGAIN)
 }
 
@@ -248,29 +241,25 @@ async fn judge(
     turn: Option<&Turn>,
 ) -> Result<ControlFlow<ActionOutcome, Removal>, ReconcileError> {
     // pages may take a while: what etcd shows is read after them, and what the watch has shown meanwhile counts as well
-    let mut listed = live_nodes(controller, cluster).await;
-    let members = match controller.control_planes.look(cluster).await {
-        Ok(members) => members,
-        Err(why) => return Ok(ControlFlow::Break(not_yet(Reason::EtcdUnreachable, why))),
+    let mut nodes_now = live_nodes(controller, cluster).await;
+    let members = controller.control_planes.look(cluster).await;
+    let (members, member) = match stranger::listed(members, id) {
+        Ok(Some(listed)) => listed,
+        Ok(None) => return Ok(ControlFlow::Break(ActionOutcome::Yes)),
+        Err(finding) => return Ok(ControlFlow::Break(refused(finding))),
     };
-    let Some(member) = members.get(id).cloned() else {
-        return Ok(ControlFlow::Break(ActionOutcome::Yes));
-    };
-    if let (Ok(listed), Ok(shown)) = (&mut listed, nodes(controller, cluster)) {
+    if let (Ok(listed), Ok(shown)) = (&mut nodes_now, nodes(controller, cluster)) {
         listed.extend(shown);
     }
-    let who = (&*members, &member);
-    let facts = live_facts(controller, cluster, who, &listed, turn).await?;
-    Ok(match orphan::removable(&members, &facts) {
+    let facts = live_facts(controller, cluster, (&members, &member), &nodes_now, turn).await?;
+    let since = stranger::may_remove(cluster, (&members, &member), &facts);
+    Ok(match since {
         Ok(since) => ControlFlow::Continue(Removal {
             members,
             member,
             since,
         }),
-        Err(kept) => {
-            let finding = without_machine(cluster, &member, &Err(kept));
-            ControlFlow::Break(ActionOutcome::Refused(finding, TRY_AGAIN))
-        }
+        Err(finding) => ControlFlow::Break(refused(finding)),
     })
 }
 

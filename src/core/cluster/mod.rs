@@ -2,6 +2,7 @@
 
 mod attempt;
 mod fleet;
+pub mod live;
 mod observed;
 pub mod plan;
 pub mod status;

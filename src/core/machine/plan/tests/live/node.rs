@@ -59,6 +59,7 @@ fn says(wait: Wait) -> (&'static str, Option<Reason>) {
 }
 
 #[test]
+#[allow(clippy::large_stack_arrays)] // a table
 fn a_drain_lasts_until_no_pod_is_left_or_the_release_of_a_dead_machine_ends_them() {
     let evicted = DrainProgress {
         evicted: vec![PodRef::default()],
@@ -109,12 +110,7 @@ fn a_drain_lasts_until_no_pod_is_left_or_the_release_of_a_dead_machine_ends_them
 fn the_remedy_of_a_silent_node_is_told_where_it_was_drained_as_one() {
     let view = unreachable();
     for (was_unreachable, is_told) in [(true, true), (false, false)] {
-        let wait = drained(
-            &silent(),
-            facts(&view, false),
-            &blocked(),
-            was_unreachable,
-        );
+        let wait = drained(&silent(), facts(&view, false), &blocked(), was_unreachable);
         let Wait::Lasts(finding) = wait else {
             panic!("{wait:?}");
         };

@@ -1,0 +1,3 @@
+//! What an effect on a Cluster requires of what was read live just before it: from those facts to "go on", or why not.
+
+pub mod stranger;
