@@ -31,7 +31,6 @@ use crate::providers::Hosts;
 use crate::remote::Reach;
 
 pub use names::Names;
-pub use secrets::other_cluster;
 pub use sources::{Now, Sources};
 
 /// The controller of Clusters.

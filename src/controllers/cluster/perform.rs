@@ -20,9 +20,9 @@ use crate::api::names::{
     FIELD_MANAGER, FINALIZER_CLUSTER, FINALIZER_IN_USE, LABEL_CLUSTER, LABEL_MANAGED_BY,
     MANAGED_BY, kubeconfig_secret,
 };
-use crate::api::readable::unreadable;
 use crate::controllers::machine::{turn, vacant};
 use crate::controllers::whose::ProviderObject;
+use crate::core::cluster::live::end::is_deleted;
 use crate::core::cluster::plan::Action;
 use crate::core::cluster::{Certificates, Observed};
 use crate::core::{Key, finalizers};
@@ -313,9 +313,8 @@ async fn delete<K>(
 where
     K: ProviderObject + Clone + DeserializeOwned + std::fmt::Debug,
 {
-    let is_left_alone =
-        unreadable(object.as_ref()).is_some() || !object.is_ours(controller.base.stores());
-    if object.meta().deletion_timestamp.is_some() || is_left_alone {
+    let is_ours = object.is_ours(controller.base.stores());
+    if !is_deleted(object.as_ref(), is_ours) {
         return Ok(Ok(()));
     }
     let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());

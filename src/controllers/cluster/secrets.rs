@@ -8,19 +8,19 @@ use std::sync::Arc;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::jiff::Timestamp;
-use kube::{Api, Resource, ResourceExt};
+use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use super::{Clusters, seen};
 use crate::api::Cluster;
 use crate::api::cluster_provider_spec::{Addon, AddonKind};
 use crate::api::names::{
-    ANNOTATION_INITIALIZED, FINALIZER_CLUSTER, LABEL_CLUSTER, LABEL_MANAGED_BY, MANAGED_BY,
-    kubeconfig_secret,
+    ANNOTATION_INITIALIZED, FINALIZER_CLUSTER, LABEL_MANAGED_BY, MANAGED_BY, kubeconfig_secret,
 };
 use crate::controllers::known::Kubeconfig;
 use crate::controllers::machine::turn;
 use crate::core::cluster::Certificates;
+use crate::core::cluster::live::end::{Holding, holding, other_cluster};
 use crate::core::cluster_profile::Server;
 use crate::core::control_plane::turn::Marks;
 use crate::engine::{Chain, ReconcileError, patch};
@@ -280,19 +280,6 @@ pub async fn understood(cluster: &Cluster, secret: Option<&Secret>) -> Kubeconfi
     }
 }
 
-/// The other Cluster that owns a Secret. The Secret names of two Clusters can collide: `a-profile-kubeconfig`
-/// is that of the ClusterProfile of `a`, and of the administrators of `a-profile`.
-pub fn other_cluster(secret: &Secret, cluster: &Cluster) -> Option<String> {
-    let owners = secret.owner_references().iter();
-    let owners = owners.filter(|owner| owner.kind == Cluster::kind(&()));
-    let is_made_here =
-        secret.labels().get(LABEL_MANAGED_BY).map(String::as_str) == Some(MANAGED_BY);
-    let label = secret.labels().get(LABEL_CLUSTER);
-    let label = label.filter(|_| is_made_here);
-    let mut names = owners.map(|owner| &owner.name).chain(label);
-    names.find(|name| **name != cluster.name_any()).cloned()
-}
-
 /// The kubeconfig in a Secret.
 pub fn text(secret: &Secret) -> Option<String> {
     let value = secret.data.as_ref()?.get("value")?;
@@ -337,13 +324,14 @@ pub async fn hold(
         let Some(mut secret) = secret else {
             continue;
         };
-        if other_cluster(&secret, cluster).is_some() {
-            continue;
-        }
-        if !needed && has_record_of(&secret, cluster) {
-            let change =
-                json!({ "metadata": { "annotations": { (ANNOTATION_INITIALIZED): null } } });
-            secret = patch::write(&controller.base.engine, &secret, change).await?;
+        match holding(&secret, cluster, needed) {
+            Holding::Anothers => continue,
+            Holding::Record => {
+                let change =
+                    json!({ "metadata": { "annotations": { (ANNOTATION_INITIALIZED): null } } });
+                secret = patch::write(&controller.base.engine, &secret, change).await?;
+            }
+            Holding::Finalizer => (),
         }
         let held = patch::hold(&controller.base.engine, &secret, needed).await;
         if held.is_err() {
@@ -354,13 +342,6 @@ pub async fn hold(
         }
     }
     Ok(())
-}
-
-/// Whether it has the record of this Cluster. A record that the Cluster does not have stays: a user has to
-/// investigate it.
-fn has_record_of(secret: &Secret, cluster: &Cluster) -> bool {
-    let record = secret.annotations().get(ANNOTATION_INITIALIZED);
-    record.is_some() && record == cluster.annotations().get(ANNOTATION_INITIALIZED)
 }
 
 #[cfg(test)]

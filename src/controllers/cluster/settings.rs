@@ -12,9 +12,10 @@ use crate::api::names::{
 };
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::core::Key;
+use crate::core::cluster::live::settings::{self as live, Edit, Edited};
 use crate::core::cluster::{Moves, Observed};
 use crate::core::kubeadm::record::version as recorded_version;
-use crate::core::kubeadm::{ClusterInput, Endpoint, Kept, KubernetesVersion, change};
+use crate::core::kubeadm::{ClusterInput, Endpoint, Kept, KubernetesVersion};
 use crate::core::settings::{self, CLUSTER, KUBE_PROXY, Settings};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::workload::error::Error;
@@ -106,9 +107,7 @@ pub(super) async fn forget_addons(
     let read = kubeadm_config::read(workload.client(), Kept::Cluster).await;
     let record = read.map_err(|error| failed(&error))?;
     let recorded = record.and_then(|record| recorded_version(&record.text));
-    let due = version.parse::<KubernetesVersion>().ok();
-    let is_older = recorded.is_some() && due.is_some() && recorded < due;
-    if !is_older {
+    if !live::is_forsaken(recorded.as_ref(), version) {
         note(controller, cluster, recorded);
         return Ok(());
     }
@@ -176,54 +175,38 @@ pub(super) async fn apply(
     let (Ok(spec), Some(workload)) = (&observed.spec, controller.workloads.get(cluster)) else {
         return Ok(ActionOutcome::Yes);
     };
-    // what broke off before stays known until all is written
-    let mut writing = settings::writing(cluster);
-    let begun = if writing.contains(to) {
-        cluster.clone()
-    } else {
-        writing.push(to.clone());
-        let begun = json!({ (ANNOTATION_SETTINGS_WRITING): json!(writing).to_string() });
-        swap(controller, cluster, &begun).await?
+    let begun = match live::begun(cluster, to) {
+        None => cluster.clone(),
+        Some(writing) => {
+            let begun = json!({ (ANNOTATION_SETTINGS_WRITING): json!(writing).to_string() });
+            swap(controller, cluster, &begun).await?
+        }
     };
     // the version is no setting, and the same before and after
-    let input = input(cluster, spec, KubernetesVersion::newest());
-    for document in Kept::ALL {
-        let new = settings::part(to, document);
-        let mut olds = from.iter().map(|from| settings::part(from, document));
-        if olds.all(|old| old == new) {
-            continue;
-        }
+    let input = &input(cluster, spec, KubernetesVersion::newest());
+    let edit = Edit {
+        cluster,
+        input,
+        from,
+        to,
+    };
+    let documents = Kept::ALL.into_iter();
+    for document in documents.filter(|document| edit.concerns(*document)) {
         let read = kubeadm_config::read(workload.client(), document).await;
-        let Some(record) = read.map_err(|error| failed(&error))? else {
-            // kube-proxy came from elsewhere, or kubeadm was told to leave it out
-            if document == Kept::KubeProxy {
-                continue;
-            }
-            let why = document.broken(&cluster.name_any(), "it does not exist, or is empty");
-            return Ok(refused(&why));
+        let record = read.map_err(|error| failed(&error))?;
+        let text = record.as_ref().map(|record| &*record.text);
+        let edited = match edit.of(document, text) {
+            Ok(Edited::Absent) => continue,
+            Ok(edited) => edited,
+            Err(why) => return Ok(refused(&why)),
         };
-        let mut text = record.text.clone();
-        for from in from {
-            match change(
-                &input,
-                document,
-                &text,
-                &settings::part(from, document),
-                &new,
-            ) {
-                Ok(changed) => text = changed.unwrap_or(text),
-                Err(error) => {
-                    return Ok(refused(&error.sentence(document, &cluster.name_any())));
-                }
-            }
-        }
         controller.base.engine.must_lead()?;
-        if text != record.text {
-            let written = kubeadm_config::write(workload.client(), &record, &text).await;
+        if let (Edited::Text(text), Some(record)) = (edited, &record) {
+            let written = kubeadm_config::write(workload.client(), record, &text).await;
             written.map_err(|error| failed(&error))?;
         }
         if document == Kept::KubeProxy {
-            let digest = settings::digest_of(&new);
+            let digest = settings::digest_of(&settings::part(to, document));
             let restarted = kubeadm_config::restart_kube_proxy(workload.client(), &digest).await;
             restarted.map_err(|error| failed(&error))?;
         }

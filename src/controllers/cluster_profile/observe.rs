@@ -18,8 +18,9 @@ use crate::api::names::{
     profile_kubeconfig_secret,
 };
 use crate::api::{Cluster, ClusterProviderSpec};
-use crate::controllers::cluster::{Now, other_cluster};
+use crate::controllers::cluster::Now;
 use crate::controllers::machine::cluster_endpoint;
+use crate::core::cluster::live::end::other_cluster;
 use crate::core::cluster_profile::access::{self, ExistingSecret, Kubeconfig};
 use crate::core::cluster_profile::{
     ClusterFacts, Input, Observed, SecretSeen, Server, inventories,
