@@ -62,12 +62,11 @@ pub async fn must_have_none(
     let mut all = Vec::new();
     for Item(cluster) in &clusters.items {
         let mut made = ControlPlaneOrigin::of(cluster);
-        if made.name == claim.cluster && !made.is_deleting {
+        if made.may_be_of(claim) {
             let both = turn::now(turns, cluster).await?;
             made.by = both.cluster.initialized;
             made.by_secret = both.secret.initialized;
-            let is_made = made.by.is_some() || made.by_secret.is_some();
-            if is_made && may_have_member(controller, host, contact) {
+            if made.is_made() && may_have_member(controller, host, contact) {
                 let members = controller.control_planes.look(cluster).await;
                 // no answer is no proof
                 made.members = Some(members.map_err(|why| ReconcileError::Conflict {

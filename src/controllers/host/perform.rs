@@ -11,10 +11,11 @@ use super::{Hosts, guard};
 use crate::api::Host;
 use crate::api::names::{ANNOTATION_INSTALLATION, FINALIZER_IN_USE, provider_id};
 use crate::controllers::machine::turn;
+use crate::core::host::left::{LeftFacts, LeftNodes, left_node};
 use crate::core::host::plan::Action;
-use crate::core::host::released::keeps_its_nodes;
+use crate::core::host::released;
 use crate::core::host::switch::Switch;
-use crate::core::host::{Contact, Observed, is_same_server};
+use crate::core::host::{Contact, Observed};
 use crate::core::machine::kind::PlaceKind;
 use crate::core::node::{self, JobKind, Marker, RenderError, Script};
 use crate::core::proof::{Clean, TurnIsOver};
@@ -117,8 +118,7 @@ async fn reset(
         .map_err(|error| ReconcileError::other("render the reset", error))?;
     // the release may have been reverted since
     let live = patch::live(&controller.base.engine, observed.host.as_ref()).await?;
-    let decided_on = &observed.host.spec;
-    if live.spec.consumer_ref != decided_on.consumer_ref || live.spec.ssh != decided_on.ssh {
+    if !released::is_same(&observed.host, &live) {
         return Err(ReconcileError::Conflict {
             what: format!("reset Host {}", live.name_any()),
         });
@@ -156,31 +156,28 @@ fn pod_cidrs(controller: &Hosts, marker: &Marker) -> Vec<String> {
 /// the Node again; the reset has stopped it for good.
 async fn delete_left_node(controller: &Hosts, owner: &Marker) -> Result<(), ReconcileError> {
     let stores = controller.base.stores();
-    if stores.machines.by_uid(&owner.uid).is_some() {
-        return Ok(());
-    }
-    let Some(cluster) = stores.clusters.get(&owner.namespace, &owner.cluster) else {
-        return Ok(());
-    };
-    let known = controller
-        .workloads
-        .known
-        .get(&cluster.uid().unwrap_or_default());
+    let has_machine = stores.machines.by_uid(&owner.uid).is_some();
+    let cluster = stores.clusters.get(&owner.namespace, &owner.cluster);
     // after a restart, the kubeconfig of a Cluster that is deleted is not read
-    let is_external = known.kubeconfig.external || cluster.was_external();
-    if !keeps_its_nodes(&cluster, is_external) {
-        return Ok(());
-    }
-    let Some(workload) = controller.workloads.get(&cluster) else {
-        return Ok(());
-    };
-    if workload.exceeds_a_limit() {
-        let why = "its Cluster's Nodes exceed a limit of the manager, and are not read (condition ControlPlaneHealthy)";
-        return Err(ReconcileError::other("delete the Node of the Host", why));
-    }
+    let is_external = cluster.as_ref().is_some_and(|cluster| {
+        let uid = cluster.uid().unwrap_or_default();
+        controller.workloads.known.get(&uid).kubeconfig.external || cluster.was_external()
+    });
+    let workload = cluster
+        .as_ref()
+        .and_then(|cluster| controller.workloads.get(cluster));
     let id = provider_id(PlaceKind::Host.provider(), &owner.uid);
-    // of several, nothing says which one this host registered
-    let [node] = &*workload.nodes_by_provider_id(&id) else {
+    let exceeds = workload.as_ref().is_some_and(|of| of.exceeds_a_limit());
+    let nodes = workload.as_ref().map(|of| of.nodes_by_provider_id(&id));
+    let facts = LeftFacts {
+        has_machine,
+        cluster: cluster.as_deref(),
+        is_external,
+        nodes: nodes.as_deref().map(|nodes| LeftNodes::of(nodes, exceeds)),
+    };
+    let left = left_node(facts);
+    let left = left.map_err(|why| ReconcileError::other("delete the Node of the Host", why))?;
+    let (Some(node), Some(workload)) = (left, &workload) else {
         return Ok(());
     };
     let deleted = workload::nodes::delete(workload.client(), &node.name, &node.uid).await;
@@ -229,13 +226,10 @@ async fn free_installed(
     clean: Option<&Clean>,
     key: &str,
 ) -> Result<(), ReconcileError> {
-    if let Some(clean) = clean {
+    let proven = released::installed(&observed.host, clean);
+    let proven = proven.map_err(|why| ReconcileError::other("free a host that was installed", why));
+    if let Some(clean) = proven? {
         settle(controller, observed, clean).await?;
-    } else if observed.host.spec.consumer_ref.is_some() {
-        return Err(ReconcileError::other(
-            "free a host that was installed",
-            "it has a marker, or data of Kubernetes, or does not say which installation it has; look at it",
-        ));
     }
     let change = |host: &Host| {
         json!({
@@ -278,11 +272,11 @@ async fn leave_to(
         .await
         .map_err(ReconcileError::api(format!("read Host {other}")))?;
     let claimant = claim::claimant(host, &controller.base.management);
-    let stays = live.zip(claimant).is_some_and(|(live, claimant)| {
-        let is_marked = |of: &Host| is_marked(controller, of, &claimant);
-        claim::is_of(&live, &claimant) && is_same_server(host, seen, &live, is_marked)
-    });
-    if !stays {
+    let is_marked = |of: &Host| {
+        let claimant = claimant.as_ref();
+        claimant.is_some_and(|claimant| is_marked(controller, of, claimant))
+    };
+    if !released::is_left_to(host, seen, live.as_ref(), is_marked) {
         return Err(ReconcileError::Conflict {
             what: format!(
                 "leave the server of Host {} to Host {other}",
@@ -322,11 +316,7 @@ async fn clear(
     change: impl Fn(&Host) -> Value,
 ) -> Result<(), ReconcileError> {
     let host = observed.host.as_ref();
-    let claim = |host: &Host| {
-        let underway = host.annotations().get(ANNOTATION_INSTALLATION).cloned();
-        (host.spec.consumer_ref.clone(), underway)
-    };
-    patch::swap(&controller.base.engine, host, claim, change)
+    patch::swap(&controller.base.engine, host, released::basis, change)
         .await
         .map(drop)
 }

@@ -7,7 +7,7 @@ use kube::{Api, ResourceExt};
 use super::Hosts;
 use crate::api::{Cluster, Host, Machine};
 use crate::core::host::Observed;
-use crate::core::host::released::is_released;
+use crate::core::host::released::{goes, is_released};
 use crate::engine::{ReconcileError, patch};
 
 /// Requires that the host, read live, is still released by its Machine, and that this Machine is deleted or
@@ -44,11 +44,7 @@ pub fn cluster_that_goes(controller: &Hosts, host: &Host) -> Option<Arc<Cluster>
     let claim = host.spec.consumer_ref.as_ref()?;
     let clusters = &controller.base.stores().clusters;
     let cluster = clusters.get(&host.namespace()?, &claim.cluster)?;
-    cluster
-        .metadata
-        .deletion_timestamp
-        .is_some()
-        .then_some(cluster)
+    goes(&cluster).then_some(cluster)
 }
 
 /// Requires that the Cluster that the claim of the Host names is being deleted, read live: the same one, by its UID.
@@ -60,6 +56,5 @@ pub async fn must_go(controller: &Hosts, host: &Host) -> Result<(), ReconcileErr
     let conflict = || ReconcileError::Conflict { what: what() };
     let known = cluster_that_goes(controller, host).ok_or_else(conflict)?;
     let live = patch::live(&controller.base.engine, known.as_ref()).await?;
-    let goes = live.metadata.deletion_timestamp.is_some();
-    goes.then_some(()).ok_or_else(conflict)
+    goes(&live).then_some(()).ok_or_else(conflict)
 }

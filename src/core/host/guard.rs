@@ -6,6 +6,7 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use super::Contact;
+use crate::api::host::ConsumerRef;
 use crate::api::names::ANNOTATION_INITIALIZED;
 use crate::api::{Cluster, Host};
 use crate::core::control_plane::Members;
@@ -42,6 +43,16 @@ impl ControlPlaneOrigin {
             by: cluster.annotations().get(ANNOTATION_INITIALIZED).cloned(),
             ..Self::default()
         }
+    }
+
+    /// Whether it is the Cluster of a claim, and stays: what is recorded of it is read live.
+    pub fn may_be_of(&self, claim: &ConsumerRef) -> bool {
+        self.name == claim.cluster && !self.is_deleting
+    }
+
+    /// Whether a control plane of it is recorded: the members of its etcd are read live.
+    pub fn is_made(&self) -> bool {
+        self.by.is_some() || self.by_secret.is_some()
     }
 
     fn is_by(&self, uid: &str) -> bool {

@@ -282,3 +282,32 @@ fn a_host_without_the_key_may_be_one_of_a_control_plane_unless_its_machine_is_a_
         assert_eq!(may_be_of_control_plane(kind, &contact), expected, "{case}");
     }
 }
+
+#[test]
+fn records_and_members_are_read_of_the_cluster_of_the_claim_while_that_stays() {
+    let claimed = host(true);
+    let claim = claimed.spec.consumer_ref.as_ref().unwrap();
+    let own = made(None, None);
+    assert!(own.may_be_of(claim));
+    let another = ControlPlaneOrigin {
+        name: "b".into(),
+        ..own.clone()
+    };
+    assert!(!another.may_be_of(claim));
+    let goes = ControlPlaneOrigin {
+        is_deleting: true,
+        ..own.clone()
+    };
+    assert!(!goes.may_be_of(claim));
+    for (by, by_secret, expected) in [
+        (None, None, false),
+        (Some("m"), None, true),
+        (None, Some("m"), true),
+    ] {
+        assert_eq!(
+            made(by, by_secret).is_made(),
+            expected,
+            "{by:?} {by_secret:?}"
+        );
+    }
+}

@@ -1,8 +1,10 @@
 //! Whether an installation may begin, or be given up, by what was read live just before: it erases disks.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 
-use crate::api::names::{ANNOTATION_INSTALLATION, ANNOTATION_PAUSED};
+use crate::api::host::HostSpec;
+use crate::api::names::{ANNOTATION_INSTALLATION, ANNOTATION_PAUSED, ANNOTATION_REINSTALL};
 use crate::api::{Host, Machine};
 
 /// Whether the Host is as it was when that was decided, and unclaimed or released by a Machine that is deleted. `machine` is the
@@ -23,6 +25,18 @@ pub fn is_unchanged(decided_on: &Host, live: &Host) -> bool {
 /// Whether the installation on the Host is the one that is given up.
 pub fn may_be_given_up(decided_on: &Host, live: &Host) -> bool {
     record(live) == record(decided_on) && !is_excluded(live)
+}
+
+/// Every field that the decision to begin an installation depends on.
+pub fn basis(host: &Host) -> (HostSpec, Option<Time>, [Option<String>; 3]) {
+    let names = [
+        ANNOTATION_REINSTALL,
+        ANNOTATION_INSTALLATION,
+        ANNOTATION_PAUSED,
+    ];
+    let annotations = names.map(|name| host.annotations().get(name).cloned());
+    let deleted = host.metadata.deletion_timestamp.clone();
+    (host.spec.clone(), deleted, annotations)
 }
 
 /// Whether the user excluded it from changes.

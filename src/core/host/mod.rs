@@ -3,6 +3,7 @@
 mod contact;
 pub mod guard;
 pub mod installation;
+pub mod left;
 mod observed;
 pub mod plan;
 pub mod released;

@@ -8,9 +8,7 @@ use serde_json::{Value, json};
 use super::{Installs, image};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::installation::{Cause, Phase, Record};
-use crate::api::names::{
-    ANNOTATION_INSTALLATION, ANNOTATION_PAUSED, ANNOTATION_REINSTALL, FINALIZER_IN_USE,
-};
+use crate::api::names::{ANNOTATION_INSTALLATION, ANNOTATION_REINSTALL, FINALIZER_IN_USE};
 use crate::api::{Host, Machine};
 use crate::core::finalizers;
 use crate::core::host::installation::{self, is_free, is_unchanged, may_be_given_up};
@@ -54,18 +52,7 @@ pub async fn begin(installs: &Installs, observed: &Observed) -> Result<(), Recon
             "finalizers": finalizers::with(host, FINALIZER_IN_USE),
         }})
     };
-    // every field that the decision depends on
-    let part = |host: &Host| {
-        let annotation = |name: &str| host.annotations().get(name).cloned();
-        (
-            host.spec.clone(),
-            host.metadata.deletion_timestamp.clone(),
-            annotation(ANNOTATION_REINSTALL),
-            annotation(ANNOTATION_INSTALLATION),
-            annotation(ANNOTATION_PAUSED),
-        )
-    };
-    patch::swap(&installs.engine, host, part, change).await?;
+    patch::swap(&installs.engine, host, installation::basis, change).await?;
     let message = "its operating system is being reinstalled; all data on that disk is lost";
     tell(
         installs,
