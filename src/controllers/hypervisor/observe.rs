@@ -9,10 +9,9 @@ use crate::api::Hypervisor;
 use crate::api::conditions::Reason;
 use crate::api::given_up::{self, AbandonError, AbandonedMachines};
 use crate::core::Key;
+use crate::core::hypervisor::live::is_ours;
 use crate::core::hypervisor::{AbandonedMachine, Observed, View};
-use crate::core::wire::Machine as VirtualMachine;
 use crate::gateway::{ConnectionKey, Credentials};
-use crate::providers::libvirt::LABEL_MANAGEMENT;
 
 /// Gathers the facts for a pass over a Hypervisor.
 pub fn observe(controller: &Hypervisors, hypervisor: Arc<Hypervisor>) -> Observed {
@@ -67,11 +66,6 @@ pub(super) fn tries_key(uid: &str) -> String {
     format!("given-up/{uid}")
 }
 
-/// Whether this management cluster created a virtual machine. If that cannot be read, it did not.
-pub(super) fn is_ours(controller: &Hypervisors, shown: &VirtualMachine) -> bool {
-    shown.spec.labels.get(LABEL_MANAGEMENT) == Some(&controller.base.management)
-}
-
 fn given_up(
     controller: &Hypervisors,
     hypervisor: &Hypervisor,
@@ -84,7 +78,7 @@ fn given_up(
             uid: uid.to_owned(),
             name: name.to_owned(),
             is_machine: controller.base.stores().machines.by_uid(uid).is_some(),
-            is_anothers: shown.is_some_and(|shown| !is_ours(controller, &shown)),
+            is_anothers: shown.is_some_and(|shown| !is_ours(&shown, &controller.base.management)),
             tried: controller.tries.of(&tries_key(uid)),
         }
     });
@@ -98,7 +92,7 @@ fn orphans(
 ) -> Vec<(String, String)> {
     let mut orphans: Vec<(String, String)> = view
         .machines()
-        .filter(|shown| is_ours(controller, shown))
+        .filter(|shown| is_ours(shown, &controller.base.management))
         .filter(|shown| given_up.iter().all(|abandoned| abandoned.uid != shown.id))
         .filter(|shown| {
             controller

@@ -6,13 +6,13 @@ use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use super::Hypervisors;
-use super::observe::{is_ours, tries_key};
+use super::observe::tries_key;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::given_up::{self, AbandonedMachines};
 use crate::api::names::ANNOTATION_GIVEN_UP;
 use crate::api::{Hypervisor, Machine};
-use crate::core::hypervisor::plan::NOT_OURS;
-use crate::core::proof::{Ended, Proof};
+use crate::core::hypervisor::live;
+use crate::core::proof::Ended;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::gateway::Client;
 
@@ -55,13 +55,16 @@ async fn exists(
     namespace: &str,
     (uid, name): (&str, &str),
 ) -> Result<bool, ReconcileError> {
-    if controller.base.stores().machines.by_uid(uid).is_some() {
-        return Ok(true);
-    }
-    let machines: Api<Machine> = Api::namespaced(controller.base.client(), namespace);
-    let live = machines.get_metadata_opt(name).await;
-    let live = live.map_err(ReconcileError::api(format!("read Machine {name}")))?;
-    Ok(live.is_some_and(|machine| machine.uid().as_deref() == Some(uid)))
+    let is_stored = controller.base.stores().machines.by_uid(uid).is_some();
+    let live = if is_stored {
+        None
+    } else {
+        let machines: Api<Machine> = Api::namespaced(controller.base.client(), namespace);
+        let live = machines.get_metadata_opt(name).await;
+        let live = live.map_err(ReconcileError::api(format!("read Machine {name}")))?;
+        live.and_then(|machine| machine.uid())
+    };
+    Ok(live::exists(uid, is_stored, live.as_deref()))
 }
 
 /// Deletes one virtual machine of ours with its disks, and verifies its absence. The error says why this failed.
@@ -71,27 +74,23 @@ async fn ended(
     (uid, name): (&str, &str),
 ) -> Result<Ended, String> {
     let shown = client.machine(uid).await;
-    let shown = shown.map_err(|error| error.to_string())?;
-    if shown.is_some_and(|shown| !is_ours(controller, &shown)) {
-        return Err(NOT_OURS.into());
-    }
+    live::may_delete(
+        shown.as_ref().map(Option::as_ref),
+        &controller.base.management,
+    )?;
     let deleted = client.delete(uid).await;
-    if let Err(error) = &deleted {
-        return Err(error.to_string());
-    }
-    match client.machine(uid).await {
-        Ok(None) => {}
-        Ok(Some(_)) => return Err("the gateway shows it after its deletion".into()),
-        Err(error) => return Err(error.to_string()),
-    }
+    let shown = match &deleted {
+        Ok(()) => client.machine(uid).await.map(|shown| shown.is_some()),
+        // not asked
+        Err(_) => Ok(false),
+    };
+    let ended = live::ended(uid, &deleted, shown)?;
     tracing::info!(
         machine = name,
         uid,
         "deleted the virtual machine of a Machine that was removed before"
     );
-    let proof = Proof::of_gateway(uid, &deleted);
-    let ended = proof.as_ref().and_then(Ended::from);
-    ended.ok_or_else(|| "it is not ended".into())
+    Ok(ended)
 }
 
 /// Removes the record of a virtual machine that was deleted.

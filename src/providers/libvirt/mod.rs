@@ -19,7 +19,7 @@ pub use provider::Libvirt;
 pub use reservations::{Reservation, Reservations};
 pub use seed::{SeedError, seed};
 pub use server::Guest;
-pub use spec::{LABEL_MANAGEMENT, domain_name, fetch, machine_spec};
+pub use spec::{domain_name, fetch, machine_spec};
 pub use tries::Tries;
 
 /// The login user of a virtual machine; sudo is unrestricted.

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::api::libvirt_machine_provider_spec::{Firmware, ImageFormat, Interface};
 use crate::api::{LibvirtMachineProviderSpec, quantity};
+use crate::core::hypervisor::live::LABEL_MANAGEMENT;
 use crate::core::node::Marker;
 use crate::core::wire;
 
-/// Label of a virtual machine: UID of the management cluster that created it.
-pub const LABEL_MANAGEMENT: &str = "management";
 /// Longest name of a domain, which is also the name of its Node: a DNS label.
 const LONGEST: usize = 63;
 
