@@ -20,7 +20,6 @@ use crate::core::machine::{HostChoice, Observed, Placement, VirtualMachine};
 use crate::engine::{ActionOutcome, ReconcileError};
 
 pub use bmc::Bmcs;
-pub use choice::basis;
 pub use install::Installs;
 pub use libvirt::Libvirt;
 pub use simulated::Simulated;

@@ -11,6 +11,7 @@ use crate::api::conditions::{ConditionType, Finding};
 use crate::api::names::{FINALIZER_MACHINE, LABEL_CONTROL_PLANE};
 use crate::core::finalizers;
 use crate::core::machine::Observed;
+use crate::core::machine::live::claim::machine_basis;
 use crate::core::machine::live::{self, Check};
 use crate::core::machine::plan::Action;
 use crate::core::machine::plan::claim::chosen;
@@ -18,7 +19,7 @@ use crate::core::machine::units::{addons, archives, kubelet, upgrade};
 use crate::core::node::{self, Job, JobKind, Take, Unit, UnitState};
 use crate::core::proof::Over;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
-use crate::providers::{Server, basis};
+use crate::providers::Server;
 
 /// Performs one action.
 ///
@@ -109,7 +110,7 @@ async fn adopt(
         }
         change
     };
-    patch::swap(&controller.base.engine, machine, basis, change)
+    patch::swap(&controller.base.engine, machine, machine_basis, change)
         .await
         .map(|_| ActionOutcome::Yes)
 }

@@ -1,14 +1,8 @@
 //! Claims a Host for a Machine, by compare-and-swap.
 
-use kube::ResourceExt;
-use serde_json::json;
-
 use super::Ssh;
-use crate::api::conditions::ConditionType;
-use crate::api::names::{ANNOTATION_HOST, ANNOTATION_PAUSED, FINALIZER_IN_USE};
-use crate::api::{Host, conditions};
-use crate::core::claim::is_of;
-use crate::core::finalizers;
+use crate::api::Host;
+use crate::core::machine::live::claim::{self as live, Claimant};
 use crate::core::machine::{Observed, PendingClaim};
 use crate::core::proof::Clean;
 use crate::engine::{ReconcileError, patch};
@@ -34,38 +28,18 @@ pub(super) async fn claim(
     else {
         return Ok(());
     };
-    // claimed already, even if released since: a claim is never renewed
-    if is_of(&host, &observed.marker) {
+    let claimant = live::claimant(&host, &observed.marker);
+    if claimant == Claimant::Own {
         return Ok(());
     }
     choose(&ssh.engine, observed, name, instead).await?;
     ssh.engine.must_lead()?;
-    let change = |host: &Host| {
-        json!({
-            "metadata": { "finalizers": finalizers::with(host, FINALIZER_IN_USE) },
-            "spec": { "consumerRef": {
-                "name": observed.marker.machine,
-                "uid": observed.uid(),
-                "cluster": observed.marker.cluster,
-                "releasing": false,
-            } },
-        })
-    };
-    // every field that the choice depends on
-    let part = |host: &Host| {
-        let status = host.status.as_ref();
-        let is_available =
-            status.is_some_and(|s| conditions::is_true(&s.conditions, ConditionType::Available));
-        let deleted = host.metadata.deletion_timestamp.clone();
-        let is_paused = host.annotations().contains_key(ANNOTATION_PAUSED);
-        (host.spec.clone(), deleted, is_available, is_paused)
-    };
-    let claimed = match &host.spec.consumer_ref {
-        // claimed by another Machine since the choice was made
-        Some(other) => Err(ReconcileError::Conflict {
-            what: format!("claim Host {name}, which Machine {} claims", other.name),
+    let change = |host: &Host| live::claim(host, &observed.marker);
+    let claimed = match claimant {
+        Claimant::Other(other) => Err(ReconcileError::Conflict {
+            what: format!("claim Host {name}, which Machine {other} claims"),
         }),
-        None => patch::swap(&ssh.engine, host.as_ref(), part, change).await,
+        _ => patch::swap(&ssh.engine, host.as_ref(), live::host_basis, change).await,
     };
     let claimed = match claimed {
         Err(error) if error.is_conflict() => {
@@ -82,15 +56,13 @@ pub(super) async fn claim(
     Ok(())
 }
 
-/// Clears the choice of a Machine whose host another Machine claimed first: otherwise it would wait for that host. Not
-/// if the claim is its own after all, as when the response was lost.
+/// Clears the choice of a Machine whose host another Machine claimed first.
 async fn forget_choice(ssh: &Ssh, observed: &Observed, host: &Host) -> Result<(), ReconcileError> {
     let live = patch::live(&ssh.engine, host).await?;
-    if is_of(&live, &observed.marker) {
+    let Some(change) = live::without_choice(&live, &observed.marker) else {
         return Ok(());
-    }
+    };
     ssh.engine.must_lead()?;
-    let change = json!({ "metadata": { "annotations": { (ANNOTATION_HOST): null } } });
     patch::write(&ssh.engine, observed.machine.as_ref(), change)
         .await
         .map(drop)

@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use kube::ResourceExt;
-use serde_json::{Value, json};
 
 use super::choices::Choices;
 use super::{Hosts, Server, acquire, place};
 use crate::api::Host;
-use crate::core::claim;
+use crate::core::machine::live::claim as live;
 use crate::core::machine::plan::{Acquire, Power, Release};
 use crate::core::machine::{HostChoice, Infrastructure, Observed, PendingClaim, Placement};
 use crate::core::node::Marker;
@@ -84,7 +83,15 @@ impl Ssh {
 
     async fn let_go(&self, machine: &Observed) -> Outcome {
         let host = self.held(machine)?;
-        let change = release_claim(&host, &machine.marker)?;
+        let Some(change) = live::release(&host, &machine.marker) else {
+            return Err(ReconcileError::Conflict {
+                what: format!(
+                    "release Host {}, which Machine {} does not claim any more",
+                    host.name_any(),
+                    machine.marker.machine
+                ),
+            });
+        };
         let claim = |host: &Host| host.spec.consumer_ref.clone();
         patch::swap(&self.engine, host.as_ref(), claim, |_| change.clone()).await?;
         Ok(ActionOutcome::Yes)
@@ -122,55 +129,5 @@ impl Provider for Ssh {
 
     fn server(&self, machine: &Observed) -> Result<Arc<dyn Server>, ReconcileError> {
         self.held(machine).map(|host| host as Arc<dyn Server>)
-    }
-}
-
-/// The change that releases a claim. After a long drain it may be another Machine's claim, which is not changed.
-fn release_claim(host: &Host, marker: &Marker) -> Result<Value, ReconcileError> {
-    if claim::is_of(host, marker) {
-        return Ok(json!({ "spec": { "consumerRef": { "releasing": true } } }));
-    }
-    Err(ReconcileError::Conflict {
-        what: format!(
-            "release Host {}, which Machine {} does not claim any more",
-            host.name_any(),
-            marker.machine
-        ),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_claim_of_the_machine_itself_is_let_go() {
-        let me = Marker {
-            namespace: "n".into(),
-            machine: "m".into(),
-            uid: "u1".into(),
-            ..Marker::default()
-        };
-        let host = |claim: Value| {
-            let manifest = json!({
-                "apiVersion": "tatara.dev/v1alpha1",
-                "kind": "Host",
-                "metadata": { "namespace": "n", "name": "h" },
-                "spec": { "ssh": { "address": "192.0.2.1", "credentialsRef": { "name": "key" } },
-                    "consumerRef": claim },
-            });
-            serde_json::from_value::<Host>(manifest).expect("a Host")
-        };
-        let mine = host(json!({ "name": "m", "uid": "u1", "cluster": "a" }));
-        let change = json!({ "spec": { "consumerRef": { "releasing": true } } });
-        assert_eq!(release_claim(&mine, &me).ok(), Some(change));
-        for claim in [
-            json!({ "name": "m", "uid": "u2", "cluster": "a" }),
-            json!({ "name": "other", "uid": "u1", "cluster": "a" }),
-            Value::Null,
-        ] {
-            let refused = release_claim(&host(claim.clone()), &me);
-            assert!(refused.is_err_and(|error| error.is_conflict()), "{claim}");
-        }
     }
 }

@@ -3,6 +3,7 @@
 //! A plan is made from caches, which may be old. What cannot be undone, and what only one Machine may do at a time, is decided
 //! here a second time. The controllers read the facts and perform; they decide nothing.
 
+pub mod claim;
 pub mod etcd;
 pub mod node;
 pub mod record;

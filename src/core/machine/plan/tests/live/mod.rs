@@ -1,5 +1,6 @@
 //! What an effect requires of what was read live just before it.
 
+mod claim;
 mod node;
 
 use super::*;
