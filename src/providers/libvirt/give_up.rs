@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::Libvirt;
 use crate::api::Hypervisor;
-use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::api::given_up::{self, AbandonError, AbandonedMachines};
+use crate::api::given_up;
 use crate::api::names::ANNOTATION_GIVEN_UP;
 use crate::core::machine::Observed;
+use crate::core::machine::live::virtual_machine::{Abandoned, abandon};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 
 /// Records the Machine on its Hypervisor by compare-and-swap. If the record is full, the Machine is not abandoned. If
@@ -24,37 +24,20 @@ pub async fn give_up(
     let Some(machine) = &observed.virtual_machine else {
         return Ok(ActionOutcome::Yes);
     };
-    let (name, marker) = (&machine.hypervisor, &observed.marker);
-    let hypervisors: Api<Hypervisor> =
-        Api::namespaced(libvirt.engine.client.clone(), &marker.namespace);
+    let (name, namespace) = (&machine.hypervisor, &observed.marker.namespace);
+    let hypervisors: Api<Hypervisor> = Api::namespaced(libvirt.engine.client.clone(), namespace);
     let found = hypervisors.get_opt(name).await;
     let found = found.map_err(ReconcileError::api(format!("read Hypervisor {name}")))?;
     let Some(hypervisor) = found else {
         return Ok(ActionOutcome::Yes);
     };
-    let known = given_up::annotation(&hypervisor);
-    let with = AbandonedMachines::read(known.as_deref())
-        .and_then(|given_up| given_up.with(&marker.uid, &marker.machine));
-    match with {
-        Ok(with) if known.as_ref() == Some(&with) => Ok(ActionOutcome::Yes),
-        Ok(with) => {
-            let change = |_: &Hypervisor| json!({ "metadata": { "annotations": { (ANNOTATION_GIVEN_UP): with } } });
+    match abandon(observed, &hypervisor) {
+        Ok(Abandoned::Recorded) => Ok(ActionOutcome::Yes),
+        Ok(Abandoned::By(text)) => {
+            let change = |_: &Hypervisor| json!({ "metadata": { "annotations": { (ANNOTATION_GIVEN_UP): text } } });
             patch::swap(&libvirt.engine, &hypervisor, given_up::annotation, change).await?;
             Ok(ActionOutcome::Yes)
         }
-        Err(error) => {
-            let reason = match error {
-                AbandonError::Full => Reason::GivenUpFull,
-                AbandonError::Unreadable => Reason::GivenUpUnreadable,
-            };
-            let message = format!(
-                "it cannot be removed yet: failed to record its virtual machine on Hypervisor {name}: {error}"
-            );
-            Ok(ActionOutcome::NotYet(Finding::yes(
-                ConditionType::Deleting,
-                reason,
-                message,
-            )))
-        }
+        Err(finding) => Ok(ActionOutcome::NotYet(finding)),
     }
 }

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use kube::ResourceExt;
 
-use super::record::{is_of, may_be_used, recorded};
 use super::silence::{is_connecting, silent_since};
 use super::{Guest, Keys, Libvirt, Reservation, domain_name};
 use crate::api::names::{ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED, LABEL_CLUSTER, ssh_secret};
@@ -14,6 +13,7 @@ use crate::api::{Hypervisor, LibvirtMachineProviderSpec, Machine, MachineProvide
 use crate::core::Key;
 use crate::core::host::ContactError;
 use crate::core::hypervisor::{Connectivity, View};
+use crate::core::machine::live::keys::{is_of, may_be_used, recorded};
 use crate::core::machine::plan::crowd::kind_of;
 use crate::core::machine::plan::placement::{self, Candidate, Demand, choose};
 use crate::core::machine::{

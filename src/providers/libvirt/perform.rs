@@ -9,12 +9,13 @@ use serde_json::{Value, json};
 
 use super::observe::{candidates, image_key};
 use super::{Keys, Libvirt, Reservation, fetch, machine_spec, record, seed, server};
-use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::conditions::Finding;
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
-use crate::api::{LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
+use crate::api::{LibvirtMachineProviderSpec, Machine};
 use crate::core::machine::Observed;
+use crate::core::machine::live::keys::{Use, use_of};
+use crate::core::machine::live::virtual_machine as live;
 use crate::core::machine::plan::placement::{Demand, choose};
-use crate::core::machine::plan::{correct, host_is_gone, time_limit};
 use crate::core::proof::{Ended, Proof};
 use crate::core::wire::{MachineRequest, PowerAction};
 use crate::engine::{ActionOutcome, Chain, ReconcileError, patch};
@@ -60,14 +61,6 @@ async fn place(
     observed: &Observed,
     hypervisor: Value,
 ) -> Result<(), ReconcileError> {
-    let part = |machine: &Machine| {
-        let place = machine.annotations().get(ANNOTATION_HYPERVISOR).cloned();
-        (
-            place,
-            machine.spec.clone(),
-            machine.metadata.deletion_timestamp.clone(),
-        )
-    };
     // the Machine's Node is found by the provider ID, so it is never removed
     let id = observed.provider_id().filter(|_| !hypervisor.is_null());
     let change = |_: &Machine| {
@@ -78,9 +71,14 @@ async fn place(
         }
         change
     };
-    patch::swap(&libvirt.engine, observed.machine.as_ref(), part, change)
-        .await
-        .map(drop)
+    patch::swap(
+        &libvirt.engine,
+        observed.machine.as_ref(),
+        live::basis,
+        change,
+    )
+    .await
+    .map(drop)
 }
 
 /// Makes the gateway download the image.
@@ -118,12 +116,10 @@ pub async fn create(
         Ok(parts) => parts,
         Err(finding) => return Ok(ActionOutcome::NotYet(finding)),
     };
-    // read live: the Machine must still exist and be assigned to this Hypervisor
-    let live = patch::live(&libvirt.engine, observed.machine.as_ref()).await?;
-    let place = live.annotations().get(ANNOTATION_HYPERVISOR);
-    if live.metadata.deletion_timestamp.is_some() || place.map(String::as_str) != Some(hypervisor) {
+    let machine = patch::live(&libvirt.engine, observed.machine.as_ref()).await?;
+    if !live::may_create(&machine, hypervisor) {
         return Err(ReconcileError::Conflict {
-            what: format!("Machine {} was modified concurrently", live.name_any()),
+            what: format!("Machine {} was modified concurrently", machine.name_any()),
         });
     }
     let keys = keys(libvirt, observed, hypervisor).await?;
@@ -160,8 +156,8 @@ pub async fn leave(
     };
     let uid = observed.uid();
     let there = match connection.client().machine(uid).await {
-        Ok(None) => connection.client().delete(uid).await,
-        Ok(Some(_)) => return Ok(ActionOutcome::Yes),
+        Ok(shown) if live::may_leave(shown.as_ref()) => connection.client().delete(uid).await,
+        Ok(_) => return Ok(ActionOutcome::Yes),
         Err(error) => Err(error),
     };
     let Some(over) = Proof::of_gateway(uid, &there)
@@ -212,15 +208,26 @@ async fn keys(
             .await
             .map_err(failed("create"))?
     };
-    if !record::is_of(&secret, observed.uid()) {
-        return Err(ReconcileError::other(
-            "create the keys of a virtual machine",
-            format!(
-                "Secret {name} belongs to another object, such as an earlier Machine of this name; the virtual machine is created once that Secret is deleted"
-            ),
-        ));
-    }
-    let secret = record::agree(libvirt, secret, hypervisor).await?;
+    let secret = match use_of(&secret, observed.uid(), hypervisor) {
+        Use::Named => secret,
+        Use::Unnamed => record::write(libvirt, &secret, hypervisor).await?,
+        // it may have the virtual machine
+        Use::Other(other) => {
+            return Err(ReconcileError::Conflict {
+                what: format!(
+                    "create a virtual machine on Hypervisor {hypervisor}: Secret {name} names {other}"
+                ),
+            });
+        }
+        Use::Anothers => {
+            return Err(ReconcileError::other(
+                "create the keys of a virtual machine",
+                format!(
+                    "Secret {name} belongs to another object, such as an earlier Machine of this name; the virtual machine is created once that Secret is deleted"
+                ),
+            ));
+        }
+    };
     Keys::of(&secret).ok_or_else(|| {
         ReconcileError::other(
             "read the keys of a virtual machine",
@@ -272,18 +279,10 @@ pub async fn release(
     libvirt: &Libvirt,
     observed: &Observed,
 ) -> Result<ActionOutcome, ReconcileError> {
-    let away = |reason, why: &str| {
-        let message = format!(
-            "its virtual machine cannot be deleted, and may still run its pods: {why}. If it is off for good: {}; or {}. It is deleted once its gateway answers; condition MachinesKnown of the Hypervisor names it until then",
-            host_is_gone(observed),
-            time_limit(observed)
-        );
-        Finding::yes(ConditionType::Deleting, reason, message)
-    };
     let (connection, _) = match gateway(libvirt, observed) {
         Ok(parts) => parts,
         Err(finding) => {
-            let finding = away(finding.reason, &finding.message);
+            let finding = live::not_deleted(observed, finding.reason, &finding.message);
             return Ok(ActionOutcome::NotYet(finding));
         }
     };
@@ -299,7 +298,7 @@ pub async fn release(
             Ok(ActionOutcome::Yes)
         }
         Err(error) => {
-            let finding = away(error.reason(), &error.to_string());
+            let finding = live::not_deleted(observed, error.reason(), &error.to_string());
             libvirt.tries.again(observed.uid(), Some(finding.clone()));
             Ok(ActionOutcome::NotYet(finding))
         }
@@ -310,42 +309,17 @@ type Parts<'a> = (&'a LibvirtMachineProviderSpec, Arc<Connection>, &'a str);
 
 fn parts<'a>(libvirt: &Libvirt, observed: &'a Observed) -> Result<Parts<'a>, Finding> {
     let (connection, hypervisor) = gateway(libvirt, observed)?;
-    match &observed.spec {
-        Ok(MachineProviderSpec::Libvirt(spec)) => Ok((spec, connection, hypervisor)),
-        _ => Err(Finding::no(
-            ConditionType::InfrastructureReady,
-            Reason::InvalidConfiguration,
-            "the Machine is not to be a virtual machine",
-        )),
-    }
+    Ok((live::spec(observed)?, connection, hypervisor))
 }
 
 fn gateway<'a>(
     libvirt: &Libvirt,
     observed: &'a Observed,
 ) -> Result<(Arc<Connection>, &'a str), Finding> {
-    let unplaced = || {
-        Finding::no(
-            ConditionType::InfrastructureReady,
-            Reason::HypervisorUnreachable,
-            "no Hypervisor is chosen",
-        )
-    };
-    let machine = observed.virtual_machine.as_ref().ok_or_else(unplaced)?;
-    // a gateway that sends malformed answers still executes requests
-    if let Err(refusal) = &machine.told
-        && refusal.reason != Reason::UnreadableAnswer
-    {
-        return Err(Finding::no(
-            ConditionType::InfrastructureReady,
-            refusal.reason,
-            refusal.message.clone(),
-        ));
-    }
-    let connection = libvirt
-        .gateways
-        .get(&observed.marker.namespace, &machine.hypervisor);
-    Ok((connection.ok_or_else(unplaced)?, &machine.hypervisor))
+    let hypervisor = live::asked(observed)?.hypervisor.as_str();
+    let namespace = &observed.marker.namespace;
+    let connection = libvirt.gateways.get(namespace, hypervisor);
+    Ok((connection.ok_or_else(live::unplaced)?, hypervisor))
 }
 
 /// Counts the attempt, and returns the cause if it was refused.
@@ -355,21 +329,9 @@ fn tried(
     what: &str,
     answer: Result<(), GatewayError>,
 ) -> ActionOutcome {
-    let machine = observed.virtual_machine.as_ref();
-    let hypervisor = machine.map_or("", |machine| machine.hypervisor.as_str());
-    let refused = answer.err().map(|error| {
-        let remedy = match error.reason() {
-            Reason::ImageDiffers | Reason::InvalidSpec => {
-                format!(". {}", correct::remedy(&observed.machine))
-            }
-            _ => String::new(),
-        };
-        Finding::no(
-            ConditionType::InfrastructureReady,
-            error.reason(),
-            format!("Hypervisor {hypervisor}: {error}{remedy}"),
-        )
-    });
+    let refused = answer
+        .err()
+        .map(|error| live::refused(observed, error.reason(), &error.to_string()));
     libvirt.tries.again(what, refused.clone());
     refused.map_or(ActionOutcome::Yes, ActionOutcome::NotYet)
 }

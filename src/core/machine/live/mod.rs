@@ -5,11 +5,13 @@
 
 pub mod claim;
 pub mod etcd;
+pub mod keys;
 pub mod node;
 pub mod record;
 pub mod settings;
 pub mod turn;
 pub mod vacant;
+pub mod virtual_machine;
 pub mod witness;
 
 use super::observed::Observed;

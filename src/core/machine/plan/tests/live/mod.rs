@@ -2,6 +2,7 @@
 
 mod claim;
 mod node;
+mod virtual_machine;
 
 use super::*;
 use crate::api::conditions::{ConditionType, Reason};
