@@ -22,8 +22,8 @@ use super::whose::ProviderObject;
 use super::{machine_class, paused, skew};
 use crate::api::conditions::{ConditionType, Finding};
 use crate::api::machine_deployment::StrategyType;
-use crate::api::readable::unreadable;
 use crate::api::{MachineDeployment, MachineDeploymentStatus, MachineSet};
+use crate::core::machine_deployment::live::may_step;
 use crate::core::machine_deployment::plan::{self, Action, Plan};
 use crate::core::machine_deployment::{Observed, Orphan, TemplateProblem, status};
 use crate::core::machine_set::Owner;
@@ -265,13 +265,7 @@ async fn look(
             sets.push(set);
         }
     }
-    let is_ours = |set: &&Arc<MachineSet>| Owner::of(&set.metadata, &uid) == Owner::Ours;
-    if sets
-        .iter()
-        .filter(is_ours)
-        .any(|set| unreadable(set.as_ref()).is_some())
-    {
-        // the watch will show it shortly, and the next pass waits until it is corrected
+    if !may_step(&sets, &uid) {
         return Err(ReconcileError::Conflict {
             what: format!("read the MachineSets of {}", deployment.name_any()),
         });

@@ -7,8 +7,9 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::Sight;
-use crate::api::{Machine, MachineSet};
+use crate::api::MachineSet;
 use crate::core::machine_deployment::plan::{Action, SetUpdate, controller_reference, desired_set};
+use crate::core::machine_set::live::basis;
 use crate::core::machine_set::{self, plan::adopted};
 use crate::engine::{Engine, ReconcileError, patch};
 
@@ -120,12 +121,7 @@ async fn adopt(
     let template = set.spec.template.spec.provider_spec.value.clone();
     let set =
         machine_set::Observed::from_api(set, Ok(template.unwrap_or_default()), None, Vec::new());
-    let part = |machine: &Machine| {
-        let meta = &machine.metadata;
-        let owned = (meta.labels.clone(), meta.owner_references.clone());
-        (machine.spec.clone(), owned)
-    };
-    patch::swap(engine, machine.as_ref(), part, |machine| {
+    patch::swap(engine, machine.as_ref(), basis, |machine| {
         adopted(machine, &set)
     })
     .await

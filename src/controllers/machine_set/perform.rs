@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use super::MachineSets;
 use super::observe::around;
-use crate::api::Machine;
-use crate::api::names::ANNOTATION_MOVES_TO;
+use crate::api::{Machine, MachineSet};
 use crate::clock;
 use crate::controllers::paused;
+use crate::core::machine_set::Observed;
+use crate::core::machine_set::live::{self, Now, Stays};
 use crate::core::machine_set::plan::{
-    Action, InPlace, controller_reference, desired_machine, may_move, moved,
+    Action, InPlace, controller_reference, desired_machine, moved,
 };
-use crate::core::machine_set::{Observed, Owner};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 
 /// Performs one action. If a name is taken, the other Machines are still created; the next pass chooses another name.
@@ -115,7 +115,8 @@ async fn delete(
     observed: &Observed,
     (name, uid): (&str, &str),
 ) -> Result<(), ReconcileError> {
-    if is_void(controller, observed, uid) {
+    let may_go = with_now(controller, observed, uid, |now| live::may_go(observed, now));
+    if !may_go {
         return Err(ReconcileError::Conflict {
             what: format!("delete Machine {name}"),
         });
@@ -150,8 +151,7 @@ async fn delete(
     result.map_err(ReconcileError::api(format!("delete Machine {name}")))
 }
 
-/// The set to which a Machine moves, by the watch's cache: it was made, and asked for the Machine, before this one was to give
-/// it up.
+/// The set to which a Machine moves, by the watch's cache.
 fn destination(
     controller: &MachineSets,
     observed: &Observed,
@@ -159,33 +159,33 @@ fn destination(
     to: &str,
 ) -> Result<Observed, ReconcileError> {
     let what = || format!("move Machine {name}");
-    let sets = &controller.base.stores().machine_sets;
-    let set = sets.by_uid(to);
-    let set = set.filter(|set| set.metadata.deletion_timestamp.is_none());
-    let both = set.zip(sets.by_uid(&observed.uid));
-    let Some((set, own)) = both.filter(|_| !is_void(controller, observed, uid)) else {
-        return Err(ReconcileError::Conflict { what: what() });
-    };
-    if !may_move(&own.metadata, &set.metadata) {
-        let why = format!(
-            "annotation {ANNOTATION_MOVES_TO} of MachineSet {} names MachineSet {}, which is not of the same MachineDeployment; remove the annotation",
-            observed.name,
-            set.name_any()
-        );
-        return Err(ReconcileError::other(what(), why));
+    let to = controller.base.stores().machine_sets.by_uid(to);
+    let set = with_now(controller, observed, uid, |now| {
+        live::destination(observed, now, to.as_deref())
+    });
+    match set {
+        Ok(set) => around(controller, set, Vec::new(), clock::now()),
+        Err(Stays::Changed) => Err(ReconcileError::Conflict { what: what() }),
+        Err(Stays::Foreign(why)) => Err(ReconcileError::other(what(), why)),
     }
-    around(controller, &set, Vec::new(), clock::now())
 }
 
-/// Whether a decision to delete a Machine is no longer valid, by the watch's cache: a pass deletes for seconds, and
-/// meanwhile the set may have been scaled or paused, or the Machine given to another owner.
-fn is_void(controller: &MachineSets, observed: &Observed, uid: &str) -> bool {
+/// What the watch shows now of the set and of one of its Machines.
+fn with_now<T>(
+    controller: &MachineSets,
+    observed: &Observed,
+    uid: &str,
+    judge: impl FnOnce(Now<'_>) -> T,
+) -> T {
     let stores = controller.base.stores();
     let set = stores.machine_sets.by_uid(&observed.uid);
     let machine = stores.machines.by_uid(uid);
-    set.is_some_and(|set| {
-        set.spec.replicas != observed.replicas || paused::paused_by(stores, set.as_ref()).is_some()
-    }) || machine.is_some_and(|machine| Owner::of(&machine.metadata, &observed.uid) == Owner::Other)
+    let is_paused = |set: &MachineSet| paused::paused_by(stores, set).is_some();
+    judge(Now {
+        is_paused: set.as_deref().is_some_and(is_paused),
+        set: set.as_deref(),
+        machine: machine.as_deref(),
+    })
 }
 
 /// Whether an error proves that nothing was changed. Not so with 409: the taken name may be that of our own Machine,
@@ -212,14 +212,14 @@ async fn write(
     if machine.uid().as_deref() != Some(uid) {
         return Ok(());
     }
-    let part = |machine: &Machine| {
-        let meta = &machine.metadata;
-        let owned = (meta.labels.clone(), meta.owner_references.clone());
-        (machine.spec.clone(), owned)
-    };
-    patch::swap(&controller.base.engine, machine.as_ref(), part, change)
-        .await
-        .map(drop)
+    patch::swap(
+        &controller.base.engine,
+        machine.as_ref(),
+        live::basis,
+        change,
+    )
+    .await
+    .map(drop)
 }
 
 fn in_place(machine: &Machine, changes: &InPlace) -> Value {

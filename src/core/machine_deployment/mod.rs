@@ -1,5 +1,6 @@
 //! MachineDeployments: what is observed, planned and reported.
 
+pub mod live;
 mod machines;
 mod observed;
 pub mod plan;

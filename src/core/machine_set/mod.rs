@@ -1,5 +1,6 @@
 //! MachineSets: what is observed, planned and reported.
 
+pub mod live;
 mod observed;
 pub mod plan;
 pub mod status;

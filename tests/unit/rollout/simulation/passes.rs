@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use tatara::core::machine_set::live;
+
 use super::*;
 
 /// What goes wrong with a write.
@@ -15,7 +17,13 @@ pub enum Fault {
 }
 
 /// A pass that ended before its time.
-struct Ended(Fault);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// With the manager.
+    Crash,
+    /// With an error.
+    Failed,
+}
 
 impl World {
     /// What a pass over the deployment would do.
@@ -61,7 +69,7 @@ impl World {
         }
         self.describe(&plan);
         self.measure();
-        if let Err(Ended(Fault::Crash)) = ended {
+        if let Err(Ended::Crash) = ended {
             self.restart();
         }
         !plan.actions.is_empty()
@@ -152,11 +160,11 @@ impl World {
             self.describe_set(at, &done);
             plan = self.watched(&set);
         }
-        if !matches!(ended, Err(Ended(Fault::Crash))) {
+        if !matches!(ended, Err(Ended::Crash)) {
             ended = self.report_set(&set, &plan.1);
         }
         self.measure();
-        if let Err(Ended(Fault::Crash)) = ended {
+        if let Err(Ended::Crash) = ended {
             self.restart();
         }
         acted
@@ -242,6 +250,9 @@ impl World {
                 }
             }),
             Action::Delete { name, uid, .. } => {
+                if !self.with_now(observed, uid, |now| live::may_go(observed, now)) {
+                    return Err(Ended::Failed);
+                }
                 self.in_flight.deleting(&set, (name, uid), now);
                 self.write(|world| {
                     if world.machines.iter().any(|m| m.name_any() == *name) {
@@ -249,7 +260,15 @@ impl World {
                     }
                 })
             }
-            Action::Move { name, to, .. } => self.write(|world| world.change_sets(name, to)),
+            Action::Move { name, uid, to, .. } => {
+                let mut sets = self.sets.iter();
+                let to = sets.find(|set| set.uid().as_ref() == Some(to)).cloned();
+                let moves = self.with_now(observed, uid, |now| {
+                    live::destination(observed, now, to.as_ref()).cloned()
+                });
+                let to = moves.map_err(|_| Ended::Failed)?;
+                self.write(|world| world.change_sets(name, &to))
+            }
             Action::Create { name, .. } => {
                 let machine = set_plan::desired_machine(observed, name);
                 self.in_flight.making(&set, machine.clone(), now);
@@ -261,14 +280,29 @@ impl World {
         }
     }
 
-    /// A Machine moves to the set of this UID. One that has gone since it was heard of does not: the API server says 404.
-    fn change_sets(&mut self, name: &str, to: &str) {
+    /// Judges by what has been heard of a set and of one of its Machines.
+    fn with_now<T>(
+        &self,
+        observed: &machine_set::Observed,
+        uid: &str,
+        judge: impl FnOnce(live::Now<'_>) -> T,
+    ) -> T {
+        let machines = self.heard_machines();
+        let is = |machine: &&Arc<Machine>| machine.uid().as_deref() == Some(uid);
+        let mut sets = self.heard_sets().iter();
+        judge(live::Now {
+            set: sets.find(|set| set.uid().as_ref() == Some(&observed.uid)),
+            is_paused: false,
+            machine: machines.iter().find(is).map(AsRef::as_ref),
+        })
+    }
+
+    /// A Machine moves to a set. One that has gone since it was heard of does not: the API server says 404.
+    fn change_sets(&mut self, name: &str, to: &MachineSet) {
         if !self.machines.iter().any(|m| m.name_any() == name) {
             return;
         }
-        let mut sets = self.sets.iter();
-        let set = sets.find(|set| set.uid().as_deref() == Some(to));
-        let target = self.observe_set(set.expect("the destination"), &[]);
+        let target = self.observe_set(to, &[]);
         let now = self.now;
         let machine = self.machine(name);
         let mut changed = serde_json::to_value(&*machine).expect("JSON");
@@ -332,16 +366,16 @@ impl World {
             None => None,
         };
         if fault == Some(Fault::Crash) {
-            return Err(Ended(Fault::Crash));
+            return Err(Ended::Crash);
         }
         let before = (self.available(), self.machines.len());
         change(self);
         self.told();
         self.judge(before);
         match fault {
-            Some(fault) => {
+            Some(_) => {
                 self.fault = None;
-                Err(Ended(fault))
+                Err(Ended::Failed)
             }
             None => Ok(()),
         }
