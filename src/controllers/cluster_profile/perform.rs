@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use super::memory::Memory;
 use super::observe::{self, ProfileView};
 use super::workload;
-use crate::api::conditions::{Finding, Reason};
+use crate::api::conditions::Finding;
 use crate::api::names::{FIELD_MANAGER, FINALIZER_PROFILE};
 use crate::api::{Cluster, ClusterProfile, ClusterProfileStatus};
-use crate::core::cluster_profile::plan::{Action, CONDITION};
-use crate::core::cluster_profile::{OwnedFields, access, not_kept};
+use crate::core::cluster_profile::plan::Action;
+use crate::core::cluster_profile::{OwnedFields, access, kept, refused};
 use crate::core::finalizers;
 use crate::engine::{ActionOutcome, Engine, ReconcileError, patch};
 
@@ -77,10 +77,8 @@ pub async fn perform(
             };
             // the watch event of this write must not trigger another pass
             memory.update(cluster, |remembered| remembered.wrote(cluster, &written));
-            // a field that the API server drops would differ in every pass
             let lost = OwnedFields::of(&written).lost(parts.0, parts.1);
-            if !lost.is_empty() {
-                let finding = not_kept(namespace, &name, &lost);
+            if let Err(finding) = kept(namespace, &name, &lost) {
                 return Ok(ActionOutcome::Refused(finding, REFUSED_AGAIN));
             }
         }
@@ -130,17 +128,18 @@ fn refusal(
     name: &str,
     result: kube::Result<Option<ClusterProfile>>,
 ) -> Result<Result<Option<ClusterProfile>, Finding>, ReconcileError> {
-    match result {
-        Ok(written) => Ok(Ok(written)),
-        Err(kube::Error::Api(status)) if matches!(status.code, 400 | 403 | 404 | 422) => {
-            let message = format!("ClusterProfile {namespace}/{name}: {}", status.message);
-            Ok(Err(Finding::no(CONDITION, Reason::Refused, message)))
-        }
-        Err(error) => {
-            let what = format!("apply ClusterProfile {namespace}/{name}");
-            Err(ReconcileError::api(what)(error))
-        }
-    }
+    let error = match result {
+        Ok(written) => return Ok(Ok(written)),
+        Err(error) => error,
+    };
+    let told = match &error {
+        kube::Error::Api(status) => refused(namespace, name, (status.code, &status.message)),
+        _ => None,
+    };
+    told.map(Err).ok_or_else(|| {
+        let what = format!("apply ClusterProfile {namespace}/{name}");
+        ReconcileError::api(what)(error)
+    })
 }
 
 /// Applies the object, then its status, which without an object is answered with 404. Returns the written object.

@@ -12,4 +12,4 @@ pub use access::{ExistingSecret, Kubeconfig};
 pub use input::{Input, SecretSeen, Server};
 pub use observed::{ClusterFacts, Existing, Observed, Ours};
 pub use owned::OwnedFields;
-pub use problems::{inventories, not_kept};
+pub use problems::{inventories, kept, refused};

@@ -129,8 +129,28 @@ pub(super) fn finding(observed: &Observed, published: &[&str], problems: &[Probl
     Finding::yes(CONDITION, Reason::Published, message)
 }
 
+/// What is said of an answer of the API server to the write of a profile that a retry would repeat, by its HTTP status and message.
+/// `None` for all others, which are errors.
+pub fn refused(namespace: &str, name: &str, (code, message): (u16, &str)) -> Option<Finding> {
+    let message = format!("ClusterProfile {namespace}/{name}: {message}");
+    let is_repeated = matches!(code, 400 | 403 | 404 | 422);
+    is_repeated.then(|| Finding::no(CONDITION, Reason::Refused, message))
+}
+
+/// Requires that the API server stored a profile as it was written: `lost` names the fields that it did not. A field that it drops
+/// would differ in every pass.
+///
+/// # Errors
+/// It did not.
+pub fn kept(namespace: &str, name: &str, lost: &[&str]) -> Result<(), Finding> {
+    if lost.is_empty() {
+        return Ok(());
+    }
+    Err(not_kept(namespace, name, lost))
+}
+
 /// The API server accepted a write, but stored something else: `parts` name the fields.
-pub fn not_kept(namespace: &str, name: &str, parts: &[&str]) -> Finding {
+fn not_kept(namespace: &str, name: &str, parts: &[&str]) -> Finding {
     let message = format!(
         "ClusterProfile {namespace}/{name}: the API server does not store {} as written: the installed CustomResourceDefinition \
          lacks them, or an admission webhook changes them. Update the definition (kubectl apply --server-side -f \
@@ -139,4 +159,40 @@ pub fn not_kept(namespace: &str, name: &str, parts: &[&str]) -> Finding {
         PROFILE_MANAGER,
     );
     Finding::no(CONDITION, Reason::Refused, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_a_retry_would_repeat_is_told_and_any_other_is_an_error() {
+        for (code, is_told) in [
+            (400, true),
+            (403, true),
+            (404, true),
+            (422, true),
+            (401, false),
+            (409, false),
+            (429, false),
+            (500, false),
+        ] {
+            let told = refused("n", "c", (code, "no"));
+            assert_eq!(told.is_some(), is_told, "{code}");
+            let message = told.map(|finding| finding.message);
+            assert!(message.is_none_or(|of| of == "ClusterProfile n/c: no"));
+        }
+    }
+
+    #[test]
+    fn a_profile_that_lost_a_field_is_not_published() {
+        assert_eq!(kept("n", "c", &[]), Ok(()));
+        let lost = kept("n", "c", &["spec.displayName"]).expect_err("a loss");
+        assert_eq!(lost.reason, Reason::Refused);
+        assert!(
+            lost.message.contains("spec.displayName"),
+            "{}",
+            lost.message
+        );
+    }
 }
