@@ -4,6 +4,7 @@
 use super::Machines;
 use crate::api::{Cluster, ClusterProviderSpec};
 use crate::core::kubeadm::{ClusterInput, Compared, Kept, KubernetesVersion, Owned, owned};
+use crate::core::machine::live::record::compared;
 use crate::core::machine::plan::recorded::set_back;
 use crate::core::machine::{Observed, ObservedCluster};
 use crate::core::settings;
@@ -30,14 +31,8 @@ pub(super) async fn differs(
     let found = owned(&input, &recorded, Compared::WithSettings, &record.text);
     let owned = match found {
         Ok(Some(_)) => {
-            // read after the record: what an edit has just written there is either recorded by then, or being written
             let live = patch::live(&controller.base.engine, cluster).await?;
-            let recorded = settings::part(&settings::kept(&live), Kept::Cluster);
-            let compared = if settings::writing(&live).is_empty() {
-                Compared::WithSettings
-            } else {
-                Compared::Fixed
-            };
+            let (recorded, compared) = compared(&live);
             owned(&input, &recorded, compared, &record.text)
         }
         other => other,

@@ -3,6 +3,8 @@
 //! Here and not by `kubeadm init phase upload-config` on the newcomer: that has no credentials before it has joined. What changes:
 //! [`live`]. A worker joins with a kubeadm of the minor version that stands there.
 
+use std::sync::Arc;
+
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
@@ -168,13 +170,11 @@ async fn judge(
         None => Ok(None),
     };
     let machines = controller.control_planes.machines(cluster);
+    let due = live::due(cluster);
     let facts = JoinFacts {
         text: record.as_ref().map(|record| &*record.text),
         owned,
-        due: cluster
-            .annotations()
-            .get(ANNOTATION_ADDONS_DUE)
-            .map(String::as_str),
+        due: due.as_deref(),
         runs: live::running(observed, machines.iter().map(AsRef::as_ref)),
         members,
     };
@@ -245,13 +245,13 @@ pub(super) async fn end_addons(
 ) -> Result<ActionOutcome, ReconcileError> {
     let (namespace, name) = (&observed.marker.namespace, &observed.marker.cluster);
     let clusters = &controller.base.stores().clusters;
-    let due = |cluster: &Cluster| cluster.annotations().get(ANNOTATION_ADDONS_DUE).cloned();
     let cluster = clusters.get(namespace, name);
-    let Some(cluster) = cluster.filter(|cluster| due(cluster).as_deref() == Some(version)) else {
+    let is_due = |cluster: &Arc<Cluster>| live::due(cluster).as_deref() == Some(version);
+    let Some(cluster) = cluster.filter(is_due) else {
         return Ok(ActionOutcome::Yes);
     };
     let change = json!({ "metadata": { "annotations": { (ANNOTATION_ADDONS_DUE): Value::Null } } });
-    patch::swap(&controller.base.engine, cluster.as_ref(), due, |_| {
+    patch::swap(&controller.base.engine, cluster.as_ref(), live::due, |_| {
         change.clone()
     })
     .await?;

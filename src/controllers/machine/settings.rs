@@ -11,8 +11,8 @@ use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::paused::paused_by;
 use crate::controllers::whose::ProviderObject;
+use crate::core::machine::Observed;
 use crate::core::machine::live::settings as live;
-use crate::core::machine::{Observed, ObservedCluster, is_begun};
 use crate::core::node::JobKind;
 use crate::core::{Key, settings};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
@@ -27,29 +27,22 @@ pub(super) async fn before(
     observed: &Observed,
     name: JobKind,
 ) -> Result<(), ReconcileError> {
-    let cluster = observed.cluster.as_ref();
-    let (JobKind::Init | JobKind::Join, Some(cluster)) = (name, cluster) else {
-        return Ok(());
-    };
-    let Ok(spec) = &cluster.spec else {
+    let of_others = || of_others(controller, observed);
+    let Some(record) = live::created_with(observed, name, of_others) else {
         return Ok(());
     };
     if name == JobKind::Init {
-        on_cluster(controller, observed, spec).await?;
+        on_cluster(controller, observed).await?;
     }
-    let recorded = Some(cluster.settings.recorded.clone()).filter(|all| !all.is_empty());
-    let recorded = recorded.or_else(|| of_others(controller, observed, cluster));
-    let is_control_plane = observed.machine.is_control_plane();
-    let settings = settings::of(spec, name, is_control_plane, recorded).to_string();
-    write(controller, observed, &settings).await.map(drop)
+    write(controller, observed, &record).await.map(drop)
 }
 
 /// What kubeadm init is about to write into its ConfigMaps.
-async fn on_cluster(
-    controller: &Machines,
-    observed: &Observed,
-    spec: &ClusterProviderSpec,
-) -> Result<(), ReconcileError> {
+async fn on_cluster(controller: &Machines, observed: &Observed) -> Result<(), ReconcileError> {
+    let spec = observed.cluster.as_ref().map(|cluster| &cluster.spec);
+    let Some(Ok(spec)) = spec else {
+        return Ok(());
+    };
     let (namespace, name) = (&observed.marker.namespace, &observed.marker.cluster);
     let text = settings::text(&settings::of_cluster(spec), 0);
     let cluster = controller.base.stores().clusters.get(namespace, name);
@@ -66,22 +59,14 @@ async fn on_cluster(
         .map(drop)
 }
 
-/// What the control plane was made with, by the record of the Machine that made it, or of another.
-fn of_others(
-    controller: &Machines,
-    observed: &Observed,
-    cluster: &ObservedCluster,
-) -> Option<settings::Settings> {
+/// What the control plane was made with, as far as the watch shows: see [`live::made_with`].
+fn of_others(controller: &Machines, observed: &Observed) -> Option<settings::Settings> {
     let machines = &controller.base.stores().machines;
+    let cluster = observed.cluster.as_ref()?;
     let first = cluster.initialized_by.as_deref();
-    let first = first.and_then(|uid| machines.by_uid(uid)).or_else(|| {
-        let key = Key::ControlPlane(observed.marker.namespace.clone(), cluster.name.clone());
-        let others = machines.by(&key).into_iter();
-        others
-            .filter(|other| other.uid() != observed.machine.uid())
-            .find(|other| is_begun(other))
-    })?;
-    settings::recorded(first.annotations())
+    let first = first.and_then(|uid| machines.by_uid(uid));
+    let key = Key::ControlPlane(observed.marker.namespace.clone(), cluster.name.clone());
+    live::made_with(observed, first.as_deref(), &machines.by(&key))
 }
 
 /// Why the node of a Machine may not begin to follow by now. Only one of a cluster does at a time.

@@ -3,14 +3,18 @@
 //! Only the version changes, and what the Cluster's spec owns where somebody edited it; the rest of what `upload-config` writes
 //! (v1beta4, and the RBAC of the two `ConfigMaps`) is the same in all versions of kubeadm that are supported.
 
-use crate::api::Machine;
+use kube::ResourceExt;
+
 use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::names::ANNOTATION_ADDONS_DUE;
+use crate::api::{Cluster, Machine};
 use crate::core::control_plane::Members;
 use crate::core::kubeadm::record::{RecordStep, may_go_back, step};
-use crate::core::kubeadm::{KubernetesVersion, Owned, version};
+use crate::core::kubeadm::{Compared, Kept, KubernetesVersion, Owned, version};
 use crate::core::machine::Observed;
 use crate::core::machine::plan::{BOOTSTRAP, joining, recorded};
 use crate::core::node::{JobKind, UnitState};
+use crate::core::settings::{self, Settings};
 
 const MISSING: &str = "ConfigMap kube-system/kubeadm-config of the cluster has no ClusterConfiguration with a kubernetesVersion, and kubeadm join reads it. Restore it from a backup; or, on a control plane, from a file with the ClusterConfiguration of this cluster (kubernetesVersion, controlPlaneEndpoint, networking, and what the Cluster sets): kubeadm init phase upload-config kubeadm --config FILE. Without --config that writes defaults";
 
@@ -184,6 +188,22 @@ pub fn is_rendered_by(kind: JobKind) -> bool {
 pub fn may_update(owned: Result<Option<Owned>, String>) -> Result<Option<Owned>, Finding> {
     let updating = |why| Finding::yes(ConditionType::Updating, Reason::WaitingForControlPlane, why);
     owned.map_err(updating)
+}
+
+/// The user's part of the record, and what of the record is compared, by the Cluster as read after it: what an edit has just written
+/// there is either recorded by then, or being written.
+pub fn compared(cluster: &Cluster) -> (Settings, Compared) {
+    let recorded = settings::part(&settings::kept(cluster), Kept::Cluster);
+    if settings::writing(cluster).is_empty() {
+        (recorded, Compared::WithSettings)
+    } else {
+        (recorded, Compared::Fixed)
+    }
+}
+
+/// The version to which kubeadm's addons are to follow, according to the Cluster.
+pub fn due(cluster: &Cluster) -> Option<String> {
+    cluster.annotations().get(ANNOTATION_ADDONS_DUE).cloned()
 }
 
 /// The cluster's API, in which the record is, is not connected.

@@ -10,8 +10,9 @@ use crate::api::conditions::{ConditionType, Finding, is_true};
 use crate::api::names::ANNOTATION_SETTINGS;
 use crate::api::{ClusterProviderSpec, Machine};
 use crate::core::machine::plan::update::{waits_for, waits_for_person};
-use crate::core::machine::{Lookup, Observed};
-use crate::core::settings;
+use crate::core::machine::{Lookup, Observed, is_begun};
+use crate::core::node::JobKind;
+use crate::core::settings::{self, Settings};
 
 /// Whether a Machine goes on whoever is next: it has the turn, is drained, has begun, or moves to another version.
 pub fn goes_on(observed: &Observed) -> bool {
@@ -37,6 +38,37 @@ pub fn goes_on(observed: &Observed) -> bool {
 /// Why the node of a Machine may not begin to follow by now: another Machine is next.
 pub fn may_begin(observed: &Observed, next: &Machine) -> Option<Finding> {
     (next.uid() != observed.machine.uid()).then(|| waits_for(observed, &next.name_any()))
+}
+
+/// The record of the settings that the node is about to be created with; `None` if this job creates none. `of_others`: what the
+/// control plane was made with, asked for while the Cluster has no record of that.
+pub fn created_with(
+    observed: &Observed,
+    kind: JobKind,
+    of_others: impl FnOnce() -> Option<Settings>,
+) -> Option<String> {
+    let cluster = observed.cluster.as_ref()?;
+    let (spec, recorded) = (cluster.spec.as_ref().ok()?, &cluster.settings.recorded);
+    if !matches!(kind, JobKind::Init | JobKind::Join) {
+        return None;
+    }
+    let recorded = Some(recorded.clone()).filter(|all| !all.is_empty());
+    let recorded = recorded.or_else(of_others);
+    let is_control_plane = observed.machine.is_control_plane();
+    Some(settings::of(spec, kind, is_control_plane, recorded).to_string())
+}
+
+/// What the control plane of the Machine's Cluster was made with, by the record of the Machine that made it (`first`, if that exists),
+/// or of another control plane on whose machine kubeadm was started.
+pub fn made_with(
+    observed: &Observed,
+    first: Option<&Machine>,
+    control_planes: &[Arc<Machine>],
+) -> Option<Settings> {
+    let others = control_planes.iter().map(AsRef::as_ref);
+    let mut others = others.filter(|other| other.uid() != observed.machine.uid());
+    let made = first.or_else(|| others.find(|other| is_begun(other)))?;
+    settings::recorded(made.annotations())
 }
 
 /// The Machine of a Cluster whose node follows the settings next: one that has begun, else the first by name of the control
