@@ -1,6 +1,7 @@
 use super::super::virtual_machines::{libvirt, placed, shown, silent, told};
 use super::*;
 use crate::api::Hypervisor;
+use crate::api::conditions::ConditionType;
 use crate::api::names::ANNOTATION_GIVEN_UP;
 use crate::core::machine::live::virtual_machine::{
     Abandoned, abandon, asked, basis, may_create, may_leave, not_deleted, refused, spec,
