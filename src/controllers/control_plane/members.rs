@@ -10,7 +10,7 @@ use super::ControlPlanes;
 use super::seat::Seat;
 use crate::api::Cluster;
 use crate::core::control_plane::peers::Connections;
-use crate::core::control_plane::{MemberHealth, MemberId, Members};
+use crate::core::control_plane::{MemberHealth, MemberId, Members, quorum};
 use crate::etcd::{self, Etcd, Status};
 use crate::store::Key;
 
@@ -123,16 +123,9 @@ impl ControlPlanes {
         members: &Members,
         from: MemberId,
     ) -> Result<(), Silence> {
-        let (Some(leaving), true) = (members.get(from), members.leader == Some(from)) else {
+        let successor = quorum::successor(members, from).map_err(Silence)?;
+        let (Some(leaving), Some(to)) = (members.get(from), successor) else {
             return Ok(());
-        };
-        let is_fit = |id: &MemberId| {
-            let member = members.get(*id);
-            member.is_some_and(|m| !m.is_learner && members.trouble(m).is_none())
-        };
-        let others = members.list.iter().map(|member| member.id);
-        let Some(to) = others.filter(|id| *id != from).find(is_fit) else {
-            return Err(Silence("no other etcd member is healthy".into()));
         };
         let seats = self.seats(cluster).await.map_err(Silence)?;
         let Some(seat) = seats.iter().find(|seat| leaving.is_at(&seat.address)) else {

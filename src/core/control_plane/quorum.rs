@@ -52,6 +52,22 @@ pub enum Obstacle {
     NotListed(MemberId),
 }
 
+/// The member that is made the leader before this one is removed: one that votes and serves. `None` if this one does not lead.
+///
+/// # Errors
+/// No other one could lead.
+pub fn successor(members: &Members, leaving: MemberId) -> Result<Option<MemberId>, String> {
+    if members.leader != Some(leaving) || members.get(leaving).is_none() {
+        return Ok(None);
+    }
+    let is_fit = |member: &&Member| {
+        member.id != leaving && !member.is_learner && members.trouble(member).is_none()
+    };
+    let fit = members.list.iter().find(is_fit).map(|member| member.id);
+    fit.map(Some)
+        .ok_or_else(|| "no other etcd member is healthy".into())
+}
+
 /// What forbids every change, and harms without one.
 pub fn trouble(members: &Members) -> Option<Obstacle> {
     let (healthy, voters) = (healthy_without(members, None), members.voters().count());

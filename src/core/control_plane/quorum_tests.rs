@@ -189,3 +189,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_leadership_goes_to_the_first_other_that_votes_and_serves() {
+    let none = Err("no other etcd member is healthy".to_owned());
+    for (letters, leader, leaving, expected) in [
+        ("+++", Some(1), 1, Ok(Some(MemberId(2)))),
+        ("+++", Some(2), 2, Ok(Some(MemberId(1)))),
+        ("+-+", Some(1), 1, Ok(Some(MemberId(3)))),
+        ("+l+", Some(1), 1, Ok(Some(MemberId(3)))),
+        ("+?-", Some(1), 1, none.clone()),
+        ("+", Some(1), 1, none),
+        ("+++", Some(2), 1, Ok(None)),
+        ("+++", None, 1, Ok(None)),
+        ("+++", Some(9), 9, Ok(None)),
+    ] {
+        let members = Members {
+            leader: leader.map(MemberId),
+            ..members(letters)
+        };
+        let found = successor(&members, MemberId(leaving));
+        assert_eq!(found, expected, "{letters}, led by {leader:?}");
+    }
+}
