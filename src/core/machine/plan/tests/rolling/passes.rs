@@ -4,8 +4,10 @@ use super::jobs::FIRST;
 use super::*;
 use crate::api::conditions::merge;
 use crate::core::control_plane::turn::{Marks, Side, Step, give_back, take};
-use crate::core::control_plane::{Change, permits};
-use crate::core::machine::plan::{leaving, update};
+use crate::core::machine::live::etcd::{self, Removal};
+use crate::core::machine::live::turn::{self, Outcome};
+use crate::core::machine::live::{Check, check};
+use crate::core::machine::plan::update;
 use crate::core::machine::status;
 use crate::core::{Plan as _, Reports};
 
@@ -79,7 +81,7 @@ impl World {
     }
 
     /// Writes of the turn, one at a time, as `turn.rs` makes them.
-    fn go(&mut self, decide: impl Fn(&Both) -> Step) -> bool {
+    fn go(&mut self, decide: impl Fn(&Both) -> Step) -> Step {
         loop {
             self.known.both = self.both.clone();
             match decide(&self.both) {
@@ -87,18 +89,16 @@ impl World {
                     Side::Secret => self.both.secret = marks,
                     Side::Cluster => self.both.cluster = marks,
                 },
-                step => return step == Step::Done,
+                step => return step,
             }
         }
     }
 
-    fn takes(&mut self, which: usize, action: TurnAction) -> bool {
-        let wanted = Turn {
-            machine: UIDS[which].into(),
-            name: format!("cp-{which}"),
-            action,
-        };
-        self.go(|both| take(both, &wanted))
+    fn takes(&mut self, observed: &Observed, action: TurnAction) -> bool {
+        let wanted = turn::wanted(observed, action);
+        let step = self.go(|both| take(both, &wanted));
+        let cluster = observed.cluster.as_ref().expect("a cluster");
+        turn::taken(&observed.marker, &cluster.uid, action, step) == Outcome::Yes
     }
 
     /// Carries an action out. Says whether the next may follow.
@@ -110,8 +110,8 @@ impl World {
     ) -> Result<bool, TestCaseError> {
         Ok(match action {
             Action::RunJob(kind) => self.run(which, observed, *kind),
-            Action::TakeTurn(action) => self.takes(which, *action),
-            Action::RemoveMember(member) => self.remove(which, observed, member),
+            Action::TakeTurn(action) => self.takes(observed, *action),
+            Action::RemoveMember(member) => self.remove(observed, member),
             Action::AwaitComponents => {
                 self.ask();
                 update::unwell(observed, self.known.components[which].as_deref()).is_none()
@@ -120,21 +120,18 @@ impl World {
                 prop_assert!(over.is_about(UIDS[which]));
                 let is_proven = match over {
                     TurnIsOver::Member(proof) => {
-                        let members = self.look().ok();
-                        let proven = members.and_then(|members| observed.member_proof(&members));
-                        proven.as_ref() == Some(proof)
+                        let members = self.look();
+                        etcd::may_return(observed, proof, listed(&members)) == Outcome::Yes
                     }
                     _ => true,
                 };
-                is_proven && self.go(|both| give_back(both, UIDS[which]))
+                is_proven && self.go(|both| give_back(both, UIDS[which])) == Step::Done
             }
             Action::Drain { .. } => self.cordon(which, true),
             Action::UncordonNode { .. } => self.cordon(which, false),
             Action::Release(Release::Now) => {
-                let may_release = !leaving::is_asked(observed)
-                    || self
-                        .look()
-                        .is_ok_and(|members| observed.member(&members).is_none());
+                let may_release = !etcd::is_asked_before_release(observed)
+                    || etcd::may_release(observed, listed(&self.look())).is_ok();
                 let releases = may_release && self.spend();
                 self.objects[which].releasing |= releases;
                 releases
@@ -172,24 +169,19 @@ impl World {
         true
     }
 
-    fn remove(&mut self, which: usize, observed: &Observed, member: &Member) -> bool {
-        let action = if observed.is_deleting() {
-            TurnAction::Remove
-        } else {
-            TurnAction::Join
-        };
-        if !self.takes(which, action) {
+    fn remove(&mut self, observed: &Observed, member: &Member) -> bool {
+        if !self.takes(observed, turn::of_removal(observed)) {
             return false;
         }
-        let Ok(members) = self.look() else {
-            return false;
-        };
-        if members.get(member.id).is_none() {
-            return true;
+        let members = self.look();
+        match etcd::may_remove(observed, member, listed(&members)) {
+            Ok(Removal::IsOver) => true,
+            Ok(Removal::Begins(_)) if self.spend() => {
+                self.members.retain(|one| one.id != member.id);
+                true
+            }
+            _ => false,
         }
-        let removes = permits(&members, Change::Remove(member.id)).is_ok() && self.spend();
-        self.members.retain(|one| !removes || one.id != member.id);
-        removes
     }
 
     fn run(&mut self, which: usize, observed: &Observed, kind: JobKind) -> bool {
@@ -197,7 +189,7 @@ impl World {
         let running = self.sites[which].jobs.iter().find(|run| is_running(run));
         match running.map(|run| run.kind) {
             Some(running) if running != kind => return true,
-            None if !self.may_start(which, observed, kind) || !self.spend() => return false,
+            None if !self.may_start(observed, kind) || !self.spend() => return false,
             None => self.start(which, observed, kind),
             Some(_) => (),
         }
@@ -231,22 +223,23 @@ impl World {
     }
 
     /// What is asked just before a job starts.
-    fn may_start(&mut self, which: usize, observed: &Observed, kind: JobKind) -> bool {
-        match kind {
-            JobKind::Join => {
-                self.takes(which, TurnAction::Join)
-                    && self.look().is_ok_and(|members| {
-                        observed.member(&members).is_none()
-                            && permits(&members, Change::Add).is_ok()
-                    })
+    fn may_start(&mut self, observed: &Observed, kind: JobKind) -> bool {
+        match check(observed, kind) {
+            Check::Join => {
+                self.takes(observed, TurnAction::Join)
+                    && etcd::may_join(observed, listed(&self.look())).is_ok()
             }
-            JobKind::Upgrade | JobKind::Kubelet => {
-                let members = self.look();
-                let members = members.as_ref().map_err(Clone::clone);
-                self.takes(which, TurnAction::Upgrade)
-                    && update::may_restart(observed, members).is_ok()
+            Check::Update => {
+                self.takes(observed, TurnAction::Upgrade)
+                    && update::may_restart(observed, self.look().as_ref().map_err(Clone::clone))
+                        .is_ok()
             }
-            _ => true,
+            // nothing here runs kubeadm init, or is a worker
+            Check::None | Check::Init | Check::Record => true,
         }
     }
+}
+
+fn listed(members: &Result<Arc<Members>, String>) -> etcd::Read<'_> {
+    members.as_deref().map_err(Clone::clone)
 }
