@@ -230,8 +230,8 @@ where
             finalizers::held(object, needed).unwrap_or_else(|| object.finalizers().to_vec());
         json!({ "metadata": { "finalizers": finalizers } })
     };
-    let deleted = |object: &K| object.meta().deletion_timestamp.clone();
-    swap(engine, known, deleted, change).await.map(Some)
+    let swapped = swap(engine, known, finalizers::basis, change).await;
+    swapped.map(Some)
 }
 
 #[cfg(test)]

@@ -46,8 +46,7 @@ pub async fn perform(
     match action {
         Action::Adopt => {
             let change = |cluster: &Cluster| json!({ "metadata": { "finalizers": finalizers::with(cluster, FINALIZER_CLUSTER) } });
-            let deleted = |cluster: &Cluster| cluster.metadata.deletion_timestamp.clone();
-            patch::swap(&controller.base.engine, cluster, deleted, change).await?;
+            patch::swap(&controller.base.engine, cluster, finalizers::basis, change).await?;
         }
         Action::ReturnTurn => vacant::give_back_by_act(&controller.turns, cluster).await?,
         Action::ReturnVacantTurn => vacant::give_back(&controller.turns, cluster).await?,

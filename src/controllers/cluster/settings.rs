@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::Clusters;
 use crate::api::cluster::{Turn, TurnAction};
-use crate::api::conditions::{ConditionType, Reason, find};
 use crate::api::names::{
     ANNOTATION_ADDONS_DUE, ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT,
     ANNOTATION_SETTINGS_WRITING,
@@ -72,15 +71,7 @@ pub(super) fn moves(
     }
     let turn = turn.filter(|turn| turn.action == TurnAction::Upgrade)?;
     let holder = controller.base.stores().machines.by_uid(&turn.machine)?;
-    let conditions = holder.status.as_ref().map(|status| &status.conditions);
-    let updating = conditions.and_then(|all| find(all, ConditionType::Updating));
-    // what fails may be mended by the edit
-    let fails = updating.is_some_and(|said| said.reason == Reason::UpdateFailed);
-    (holder.runs_other() != Some(false) && !fails).then(|| Moves {
-        what: format!("Machine {} is updated", turn.name),
-        remedy: String::new(),
-        forsaken: None,
-    })
+    Moves::of_update(&holder, turn)
 }
 
 /// Whether a control plane is to run this version, or a newer one.

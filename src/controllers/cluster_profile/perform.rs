@@ -46,8 +46,7 @@ pub async fn perform(
         }
         Action::Hold => {
             let change = |cluster: &Cluster| json!({ "metadata": { "finalizers": finalizers::with(cluster, FINALIZER_PROFILE) } });
-            let deleted = |cluster: &Cluster| cluster.metadata.deletion_timestamp.clone();
-            patch::swap(engine, cluster, deleted, change).await?;
+            patch::swap(engine, cluster, finalizers::basis, change).await?;
         }
         Action::Release => {
             patch::remove_finalizer(engine, cluster, FINALIZER_PROFILE).await?;
@@ -133,7 +132,9 @@ fn refusal(
         Err(error) => error,
     };
     let told = match &error {
-        kube::Error::Api(status) => refused(namespace, name, (status.code, &status.message)),
+        kube::Error::Api(status) => {
+            refused(namespace, name, (status.code, status.message.as_str()))
+        }
         _ => None,
     };
     told.map(Err).ok_or_else(|| {

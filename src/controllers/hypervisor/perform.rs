@@ -7,7 +7,6 @@ use serde_json::json;
 
 use super::Hypervisors;
 use super::observe::tries_key;
-use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::given_up::{self, AbandonedMachines};
 use crate::api::names::ANNOTATION_GIVEN_UP;
 use crate::api::{Hypervisor, Machine};
@@ -42,7 +41,7 @@ pub async fn end(
     match ended(controller, connection.client(), (uid, name)).await {
         Ok(ended) => forget(controller, hypervisor, &ended, uid).await?,
         Err(why) => {
-            let why = Finding::no(ConditionType::MachinesKnown, Reason::EndingGivenUp, why);
+            let why = live::not_ended(why);
             controller.tries.again(&tries_key(uid), Some(why));
         }
     }

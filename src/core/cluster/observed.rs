@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api::cluster::Turn;
-use crate::api::conditions::Finding;
-use crate::api::{Cluster, ClusterProviderSpec};
+use crate::api::conditions::{ConditionType, Finding, Reason, find};
+use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::core::Next;
 use crate::core::control_plane::health::Judgement;
 use crate::core::control_plane::orphan::Facts;
@@ -180,6 +180,18 @@ pub struct Moves {
 }
 
 impl Moves {
+    /// The control plane of `holder` is updated, which has the turn for that. One that fails may be mended by an edit.
+    pub fn of_update(holder: &Machine, turn: &Turn) -> Option<Self> {
+        let conditions = holder.status.as_ref().map(|status| &status.conditions);
+        let updating = conditions.and_then(|all| find(all, ConditionType::Updating));
+        let fails = updating.is_some_and(|said| said.reason == Reason::UpdateFailed);
+        (holder.runs_other() != Some(false) && !fails).then(|| Self {
+            what: format!("Machine {} is updated", turn.name),
+            remedy: String::new(),
+            forsaken: None,
+        })
+    }
+
     /// kubeadm's addons are to follow to the version `due`. `is_forsaken`: no control-plane Machine wants it any more. That asks
     /// for a person only where kubeadm's record was raised to it; otherwise what is due is forgotten.
     pub fn of_addons(due: &str, recorded: Option<&KubernetesVersion>, is_forsaken: bool) -> Self {
@@ -198,6 +210,44 @@ impl Moves {
             what: format!("CoreDNS and kube-proxy have {due}"),
             remedy,
             forsaken: is_forsaken.then(|| due.to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::api::cluster::TurnAction;
+
+    #[test]
+    fn a_control_plane_that_is_updated_moves_the_versions_unless_that_fails() {
+        let machine = |runs: &str, updating: &Value| -> Machine {
+            let machine = json!({
+                "metadata": { "name": "cp" },
+                "spec": { "versions": { "kubelet": "v1.36.3", "controlPlane": "v1.36.3" } },
+                "status": { "versions": { "kubelet": runs, "controlPlane": runs }, "conditions": updating },
+            });
+            serde_json::from_value(machine).expect("a Machine")
+        };
+        let says = |reason: &str| {
+            json!([{ "type": "Updating", "status": "True", "reason": reason, "message": "",
+                "lastTransitionTime": "2026-01-01T00:00:00Z" }])
+        };
+        let turn = Turn {
+            machine: "cp".into(),
+            name: "cp".into(),
+            action: TurnAction::Upgrade,
+        };
+        for (case, machine, moves) in [
+            ("other", machine("v1.35.4", &says("KubeadmUpgrade")), true),
+            ("silent", machine("v1.35.4", &json!([])), true),
+            ("fails", machine("v1.35.4", &says("UpdateFailed")), false),
+            ("done", machine("v1.36.3", &json!([])), false),
+        ] {
+            let found = Moves::of_update(&machine, &turn);
+            assert_eq!(found.is_some(), moves, "{case}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::hypervisor::plan::NOT_OURS;
 use crate::core::proof::{Ended, Proof};
 use crate::core::wire::Machine as VirtualMachine;
@@ -53,6 +54,11 @@ pub fn ended<E: Display>(
     let proof = Proof::of_gateway(uid, deleted);
     let ended = proof.as_ref().and_then(Ended::from);
     ended.ok_or_else(|| "it is not ended".into())
+}
+
+/// Why the virtual machine of an abandoned Machine is not deleted yet.
+pub fn not_ended(why: String) -> Finding {
+    Finding::no(ConditionType::MachinesKnown, Reason::EndingGivenUp, why)
 }
 
 #[cfg(test)]

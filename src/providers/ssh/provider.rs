@@ -92,8 +92,8 @@ impl Ssh {
                 ),
             });
         };
-        let claim = |host: &Host| host.spec.consumer_ref.clone();
-        patch::swap(&self.engine, host.as_ref(), claim, |_| change.clone()).await?;
+        let basis = live::release_basis;
+        patch::swap(&self.engine, host.as_ref(), basis, |_| change.clone()).await?;
         Ok(ActionOutcome::Yes)
     }
 }

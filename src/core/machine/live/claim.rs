@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::observed::Observed;
 use crate::api::conditions::{self, ConditionType};
-use crate::api::host::HostSpec;
+use crate::api::host::{ConsumerRef, HostSpec};
 use crate::api::machine::MachineSpec;
 use crate::api::names::{ANNOTATION_HOST, ANNOTATION_PAUSED, FINALIZER_IN_USE};
 use crate::api::{Host, Machine};
@@ -63,6 +63,11 @@ pub fn claim(host: &Host, machine: &Marker) -> Value {
 pub fn without_choice(live: &Host, machine: &Marker) -> Option<Value> {
     let change = json!({ "metadata": { "annotations": { (ANNOTATION_HOST): null } } });
     (!is_of(live, machine)).then_some(change)
+}
+
+/// What a claim is released on: itself.
+pub fn release_basis(host: &Host) -> Option<ConsumerRef> {
+    host.spec.consumer_ref.clone()
 }
 
 /// The release of a claim, as a merge patch. `None` if it is not the Machine's: after a long drain it may be another one's.
