@@ -6,3 +6,4 @@ mod files;
 mod imports;
 mod sources;
 mod terminal;
+mod writers;
