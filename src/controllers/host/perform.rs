@@ -113,6 +113,7 @@ async fn reset(
     let unit = node::reset(&node::Reset {
         pod_cidrs: &pod_cidrs,
     })
+    .render()
     .map_err(|error| ReconcileError::other("render the reset", error))?;
     let script = node::start_and_follow(marker, &unit, crate::clock::now())
         .map_err(|error| ReconcileError::other("render the reset", error))?;

@@ -31,6 +31,7 @@ use crate::api::{Machine, MachineStatus};
 use crate::clock;
 use crate::core::machine::plan::{self, Action, Plan, update};
 use crate::core::machine::{LastLook, Observed, status};
+use crate::core::node::Identities;
 use crate::engine::{ActionOutcome, Controller, Engine, ReconcileError};
 use crate::memory::ByUid;
 use crate::metrics::Metrics;
@@ -65,6 +66,8 @@ pub struct Machines {
     pub addresses: ByUid<String>,
     /// What the host of a control plane showed when it was asked last, by UID of the Machine.
     pub looks: ByUid<LastLook>,
+    /// Identities of units that were planned before.
+    pub identities: Arc<Identities>,
     /// Metrics of the manager.
     pub metrics: Metrics,
 }

@@ -201,8 +201,9 @@ async fn give_address(
     if is_running(observed, JobKind::Address) {
         return run_job(controller, observed, JobKind::Address).await;
     }
-    let unit =
-        node::give_address().map_err(|error| ReconcileError::other("render a unit", error))?;
+    let unit = node::give_address()
+        .render()
+        .map_err(|error| ReconcileError::other("render a unit", error))?;
     let server = controller.providers.of(observed).server(observed)?;
     launch(controller, observed, server.as_ref(), &unit).await
 }
@@ -272,10 +273,10 @@ async fn follow(
 fn is_other(observed: &Observed, job: &Job, started: Option<&Unit>) -> bool {
     let identity = match job.kind {
         JobKind::Address => started.map(Unit::identity),
-        JobKind::Images => archives(observed).ok().flatten().map(|u| u.identity()),
-        JobKind::Upgrade => upgrade(observed).ok().map(|unit| unit.identity()),
-        JobKind::Kubelet => kubelet(observed).ok().map(|unit| unit.identity()),
-        JobKind::Addons => addons(observed).ok().map(|unit| unit.identity()),
+        JobKind::Images => archives(observed).ok().flatten().map(|u| u.identity),
+        JobKind::Upgrade => upgrade(observed).ok().map(|unit| unit.identity),
+        JobKind::Kubelet => kubelet(observed).ok().map(|unit| unit.identity),
+        JobKind::Addons => addons(observed).ok().map(|unit| unit.identity),
         _ => None,
     };
     let status = observed.seen().and_then(|seen| seen.job(job));

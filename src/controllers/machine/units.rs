@@ -10,7 +10,7 @@ use crate::core::machine::Observed;
 use crate::core::machine::units::{
     addons, address, archives, init, join, kubelet, prepare, upgrade,
 };
-use crate::core::node::{JobKind, Unit};
+use crate::core::node::{JobKind, PlannedUnit, Unit};
 use crate::engine::{Chain, ReconcileError};
 use crate::pki::{BootstrapToken, authorities};
 use crate::workload::tokens;
@@ -41,7 +41,9 @@ pub async fn build(
         JobKind::Addons => Some(addons(observed)),
         _ => None,
     };
-    if let Some(made) = of_spec {
+    let render = |unit: PlannedUnit| unit.render().map_err(|error| error.to_string());
+    if let Some(planned) = of_spec {
+        let made = planned.and_then(render);
         return Ok(made.map_err(|problem| no(Reason::InvalidConfiguration, problem)));
     }
     let cluster = observed.cluster.as_ref();
@@ -65,7 +67,9 @@ pub async fn build(
             };
             join(observed, token.text(), hashes, pki)
         }
-        JobKind::Address => address(observed).ok_or_else(|| "it holds no virtual IP".to_owned()),
+        JobKind::Address => address(observed)
+            .ok_or_else(|| "it holds no virtual IP".to_owned())
+            .and_then(render),
         JobKind::Init => init(observed, authorities::control_plane_files(&known)),
         JobKind::Prepare
         | JobKind::Images

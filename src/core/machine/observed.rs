@@ -16,7 +16,7 @@ use crate::api::names::{
 };
 use crate::api::{Machine, MachineProviderSpec};
 use crate::core::host::PowerState;
-use crate::core::node::{Attempts, Follow, JobKind, Marker, Observation, Owner};
+use crate::core::node::{Attempts, Follow, Identities, JobKind, Marker, Observation, Owner};
 use crate::core::proof::HostIsGone;
 use crate::core::{AttemptRecord, NodeView, wire};
 
@@ -79,6 +79,8 @@ pub struct Observed {
     pub has_token: bool,
     /// Failures in a row, by job.
     pub attempts: BTreeMap<JobKind, Attempts>,
+    /// Of the units that were planned before, for any Machine.
+    pub identities: Arc<Identities>,
 }
 
 /// Why a provider spec cannot be used.

@@ -1,23 +1,24 @@
 //! The units of steps of a Machine, from what was observed. A plan compares the identity of [`prepare`] with what ran.
 
-use std::collections::BTreeSet;
+mod address;
 
 use secrecy::SecretString;
 
 use super::cluster::ObservedCluster;
-use super::observed::{Infrastructure, Lookup, Observed, Placement};
+use super::observed::{Infrastructure, Observed, Placement};
 use super::plan::update::phases;
-use crate::api::cluster_provider_spec::EndpointHolder;
 use crate::api::machine_provider_spec::NodeSettings;
 use crate::api::{ClusterProviderSpec, MachineProviderSpec};
-use crate::core::control_plane::{Member, Members};
 use crate::core::kubeadm::{
     self, CRI_SOCKET, ClusterInput, Discovery, KubernetesVersion, LocalApi, NodeInput,
 };
 use crate::core::node::{
-    self, Bootstrap, ControlPlaneFile, Prepare, Role, Unit, UnitError, VirtualIpInput,
+    self, Bootstrap, ControlPlaneFile, PlannedUnit, Prepare, Role, Unit, UnitError, UnitSpec,
 };
 use crate::core::settings::{self, KUBELET};
+
+use address::virtual_ip;
+pub use address::{address, is_known_to_others};
 
 /// The parts of an observation that units are made from.
 struct Parts<'a> {
@@ -54,14 +55,15 @@ fn parts(observed: &Observed) -> Result<Parts<'_>, String> {
 ///
 /// # Errors
 /// What is missing or cannot be used, for people.
-pub fn prepare(observed: &Observed) -> Result<Unit, String> {
+pub fn prepare(observed: &Observed) -> Result<PlannedUnit, String> {
     let kubeadm = kubeadm(observed)?;
-    with_input(observed, |input| {
+    let spec = with_input(observed, |input| {
         node::prepare(&Prepare {
             control_plane_version: &kubeadm,
             ..input.clone()
         })
-    })
+    });
+    planned(observed, spec?)
 }
 
 /// The version of kubeadm with which a host is prepared: that of the control plane; of a worker, where kubeadm has recorded
@@ -83,15 +85,16 @@ pub fn kubeadm(observed: &Observed) -> Result<KubernetesVersion, String> {
 ///
 /// # Errors
 /// What is missing or cannot be used, for people.
-pub fn archives(observed: &Observed) -> Result<Option<Unit>, String> {
-    with_input(observed, node::archives)
+pub fn archives(observed: &Observed) -> Result<Option<PlannedUnit>, String> {
+    let spec = with_input(observed, node::archives)?;
+    spec.map(|spec| planned(observed, spec)).transpose()
 }
 
 /// `kubeadm upgrade`; of a node that only follows settings, the phases for these.
 ///
 /// # Errors
 /// What is missing or cannot be used, for people.
-pub fn upgrade(observed: &Observed) -> Result<Unit, String> {
+pub fn upgrade(observed: &Observed) -> Result<PlannedUnit, String> {
     upgrade_with(observed, &phases(observed).unwrap_or_default())
 }
 
@@ -99,31 +102,34 @@ pub fn upgrade(observed: &Observed) -> Result<Unit, String> {
 ///
 /// # Errors
 /// What is missing or cannot be used, for people.
-pub fn whole_upgrade(observed: &Observed) -> Result<Unit, String> {
+pub fn whole_upgrade(observed: &Observed) -> Result<PlannedUnit, String> {
     upgrade_with(observed, &[])
 }
 
-fn upgrade_with(observed: &Observed, phases: &[&'static str]) -> Result<Unit, String> {
+fn upgrade_with(observed: &Observed, phases: &[&'static str]) -> Result<PlannedUnit, String> {
     let configuration = upgrade_configuration(observed)?;
     let settings = settings_digest(observed, observed.acts_as_control_plane());
     let recorded = parts(observed)?.cluster.settings.recorded.get(KUBELET);
     let kubelet = recorded.and_then(|part| part.as_object()).cloned();
     let kubelet = kubelet.unwrap_or_default();
-    with_input(observed, |input| {
-        node::upgrade(input, (&settings, phases), &kubelet, configuration)
-    })
+    let spec = with_input(observed, |input| {
+        let settings = (&*settings, phases);
+        Ok(node::upgrade(input, settings, &kubelet, configuration))
+    });
+    planned(observed, spec?)
 }
 
 /// kubeadm's addons in the version of the control plane.
 ///
 /// # Errors
 /// What is missing or cannot be used, for people.
-pub fn addons(observed: &Observed) -> Result<Unit, String> {
+pub fn addons(observed: &Observed) -> Result<PlannedUnit, String> {
     let configuration = upgrade_configuration(observed)?;
     let addons = kubeadm::addons(parts(observed)?.spec);
-    with_input(observed, |input| {
-        node::addons(input, &addons, configuration)
-    })
+    let spec = with_input(observed, |input| {
+        Ok(node::addons(input, &addons, configuration))
+    });
+    planned(observed, spec?)
 }
 
 fn upgrade_configuration(observed: &Observed) -> Result<String, String> {
@@ -137,9 +143,15 @@ fn upgrade_configuration(observed: &Observed) -> Result<String, String> {
 ///
 /// # Errors
 /// What is missing or cannot be used, for people.
-pub fn kubelet(observed: &Observed) -> Result<Unit, String> {
+pub fn kubelet(observed: &Observed) -> Result<PlannedUnit, String> {
     let settings = settings_digest(observed, false);
-    with_input(observed, |input| node::kubelet(input, &settings))
+    let spec = with_input(observed, |input| Ok(node::kubelet(input, &settings)));
+    planned(observed, spec?)
+}
+
+fn planned(observed: &Observed, spec: UnitSpec) -> Result<PlannedUnit, String> {
+    let planned = observed.identities.plan(spec);
+    planned.map_err(|error| error.to_string())
 }
 
 /// What stands for the settings that the unit applies: those of kubeadm's ConfigMaps.
@@ -231,6 +243,7 @@ pub fn init(observed: &Observed, pki: Vec<ControlPlaneFile>) -> Result<Unit, Str
         pod_cidrs: &cluster.network.pods.cidr_blocks,
         post_kubeadm_commands: &settings.post_kubeadm_commands,
     })
+    .render()
     .map_err(|error| error.to_string())
 }
 
@@ -276,83 +289,8 @@ pub fn join(
         pod_cidrs: &cluster.network.pods.cidr_blocks,
         post_kubeadm_commands: &settings.post_kubeadm_commands,
     })
+    .render()
     .map_err(|error| error.to_string())
-}
-
-/// The part of the Machine in holding the Cluster's virtual IP. `None` if it has none, if it is alone (init did that), or if
-/// the others are not known: one that is forgotten takes the address as well. Its own address is the one that its etcd
-/// advertises: what its host reports first may be the virtual IP.
-pub fn address(observed: &Observed) -> Option<Unit> {
-    let cluster = observed.cluster.as_ref()?;
-    let Lookup::Known(members) = &cluster.etcd else {
-        return None;
-    };
-    let own = observed.member(members)?.hosts().next()?;
-    address_of(cluster, own, all_addresses(observed, cluster, members))
-}
-
-/// The addresses of all that may take part: etcd's members, and Machines for which kubeadm was started.
-fn all_addresses(
-    observed: &Observed,
-    cluster: &ObservedCluster,
-    members: &Members,
-) -> BTreeSet<String> {
-    let listed = members.list.iter().flat_map(Member::hosts);
-    let others = cluster.other_control_planes.iter();
-    let others = others.filter_map(|other| other.address.as_deref());
-    let own = observed.own_address.as_deref();
-    let endpoint = cluster.endpoint.as_ref().map(|endpoint| &*endpoint.host);
-    let all = listed.chain(others).chain(own);
-    all.filter(|address| Some(*address) != endpoint)
-        .map(str::to_owned)
-        .collect()
-}
-
-/// Whether all others that etcd lists know of this Machine, so that only one of them holds the virtual IP.
-pub fn is_known_to_others(observed: &Observed, members: &Members) -> bool {
-    let (Some(cluster), Some(own)) = (&observed.cluster, observed.member(members)) else {
-        return false;
-    };
-    let all = all_addresses(observed, cluster, members);
-    let others = members.list.iter().filter(|member| member.id != own.id);
-    others.flat_map(Member::hosts).all(|address| {
-        let mut machines = cluster.other_control_planes.iter();
-        let machine = machines.find(|other| other.address.as_deref() == Some(address));
-        let wanted = address_of(cluster, address, all.clone());
-        machine.zip(wanted).is_some_and(|(machine, wanted)| {
-            machine.applied.as_deref() == Some(&*wanted.identity())
-        })
-    })
-}
-
-fn address_of(cluster: &ObservedCluster, own: &str, mut all: BTreeSet<String>) -> Option<Unit> {
-    let spec = cluster.spec.as_ref().ok()?;
-    all.remove(own);
-    if all.is_empty() {
-        return None;
-    }
-    let peers: Vec<String> = all.into_iter().collect();
-    let port = spec.control_plane_endpoint.as_ref()?.port;
-    node::address(&virtual_ip(spec, own, &peers, port)?).ok()
-}
-
-/// How the machine takes part in holding the Cluster's address; `None` if Tatara does not hold it.
-fn virtual_ip<'a>(
-    spec: &'a ClusterProviderSpec,
-    own_address: &'a str,
-    peers: &'a [String],
-    api_port: u16,
-) -> Option<VirtualIpInput<'a>> {
-    let endpoint = spec.control_plane_endpoint.as_ref();
-    let holder = endpoint.filter(|endpoint| endpoint.held_by == EndpointHolder::VirtualIp)?;
-    Some(VirtualIpInput {
-        address: &holder.host,
-        own_address,
-        peers,
-        api_port,
-        interface: holder.virtual_ip.interface.as_deref(),
-        router_id: holder.virtual_ip.router_id,
-    })
 }
 
 fn versions(

@@ -17,11 +17,13 @@ mod cause;
 mod event;
 mod finding;
 mod follow;
+mod identities;
 mod job;
 mod marker;
 mod observation;
 mod protocol;
 mod render;
+mod spec;
 mod steps;
 mod unit;
 
@@ -29,6 +31,7 @@ pub use cause::Cause;
 pub use event::{Event, Failure, Progress, Take, UnitState, UnitStatus, parse_event, parse_take};
 pub use finding::Finding;
 pub use follow::{Attempts, Follow};
+pub use identities::{Identities, PlannedUnit};
 pub use job::{Job, JobKind};
 pub use marker::{Marker, Owner, Ownership};
 pub use observation::{Observation, SoftwareVersions, parse_observation};
@@ -36,6 +39,7 @@ pub use protocol::{
     follow, follow_log, log, observe, retain, start_afresh, start_and_follow, stop, take_host,
 };
 pub use render::{ParseError, RenderError, Script};
+pub use spec::UnitSpec;
 pub use steps::{
     Bootstrap, POST_KUBEADM, Prepare, Reset, Role, UPGRADE_STEP, UnitError, VirtualIpInput, addons,
     address, archives, give_address, init, join, kubelet, prepare, reset, upgrade,

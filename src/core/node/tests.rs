@@ -42,9 +42,9 @@ fn prepared(role: Role, settings: &NodeSettings, kubelet: serde_json::Value) -> 
 pub(super) fn on_host(
     role: Role,
     settings: &NodeSettings,
-    make: impl FnOnce(&Prepare<'_>) -> Result<Unit, UnitError>,
+    make: impl FnOnce(&Prepare<'_>) -> Result<UnitSpec, UnitError>,
 ) -> Result<Unit, UnitError> {
-    make(&Prepare {
+    let spec = make(&Prepare {
         role,
         node_name: "node-1",
         kubelet_version: &version("1.35.4"),
@@ -57,7 +57,8 @@ pub(super) fn on_host(
         no_proxy: &["10.96.0.0/16".into(), "cluster.local".into()],
         api_port: 6443,
         ipv6: false,
-    })
+    })?;
+    Ok(spec.render()?)
 }
 
 pub(super) fn everything() -> NodeSettings {
@@ -185,10 +186,12 @@ fn the_identity_is_that_of_the_steps_without_secrets_tokens_and_times() {
         pod_cidrs: &[],
         post_kubeadm_commands: &[],
     };
-    let one = join(bootstrap("one")).unwrap();
-    assert_eq!(one.identity(), join(bootstrap("two")).unwrap().identity());
+    let one = join(bootstrap("one")).render().unwrap();
+    let two = join(bootstrap("two")).render().unwrap();
+    assert_eq!(one.identity(), two.identity());
     assert_eq!(one.identity().len(), 64);
-    assert_ne!(one.identity(), init(bootstrap("one")).unwrap().identity());
+    let init = init(bootstrap("one")).render().unwrap();
+    assert_ne!(one.identity(), init.identity());
     let early = start_and_follow(&marker(), &one, Timestamp::UNIX_EPOCH).unwrap();
     assert!(early.as_str().contains(&one.identity()));
     let mut other = one.clone();
@@ -233,6 +236,7 @@ fn a_first_control_plane_with_a_virtual_ip() {
         pod_cidrs: &["10.244.0.0/16".into()],
         post_kubeadm_commands: &["echo done".into()],
     })
+    .render()
     .unwrap();
     let names: Vec<_> = unit.secrets.iter().map(|file| file.name.as_str()).collect();
     assert_eq!(
@@ -247,6 +251,7 @@ fn a_reset() {
     let unit = reset(&Reset {
         pod_cidrs: &["10.244.0.0/16".into()],
     })
+    .render()
     .unwrap();
     insta::assert_snapshot!(text(&unit));
 }

@@ -53,17 +53,21 @@ impl Unit {
     /// Hash (SHA-256, hexadecimal) of the steps' names and scripts: two runs with the same identity do the same work.
     /// Secrets, tokens and times are not in the scripts, and so do not change it.
     pub fn identity(&self) -> String {
-        let mut hash = Sha256::new();
-        for part in self.steps.iter().flat_map(|step| [step.name, &step.script]) {
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part.as_bytes());
-        }
-        hash.finalize()
-            .iter()
-            .fold(String::new(), |mut text, byte| {
-                // writing to a String does not fail
-                let _ = write!(text, "{byte:02x}");
-                text
-            })
+        identity(&self.steps)
     }
+}
+
+pub(super) fn identity(steps: &[Step]) -> String {
+    let mut hash = Sha256::new();
+    for part in steps.iter().flat_map(|step| [step.name, &step.script]) {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize()
+        .iter()
+        .fold(String::new(), |mut text, byte| {
+            // writing to a String does not fail
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }

@@ -7,7 +7,7 @@ use crate::api::machine_provider_spec::{NodeSettings, SoftwareSource};
 fn upgraded(role: Role, settings: &NodeSettings) -> Unit {
     let kubelet = Map::from_iter([("maxPods".to_owned(), json!(99))]);
     on_host(role, settings, |input| {
-        upgrade(input, ("", &[]), &kubelet, "kind: x".to_owned())
+        Ok(upgrade(input, ("", &[]), &kubelet, "kind: x".to_owned()))
     })
     .unwrap()
 }
@@ -28,7 +28,10 @@ fn a_control_plane_in_another_version() {
 
 #[test]
 fn a_kubelet_from_packages() {
-    let unit = on_host(Role::Worker, &from_packages(), |input| kubelet(input, "")).unwrap();
+    let unit = on_host(Role::Worker, &from_packages(), |input| {
+        Ok(kubelet(input, ""))
+    })
+    .unwrap();
     insta::assert_snapshot!(text(&unit));
 }
 
@@ -47,7 +50,7 @@ fn image_archives_are_a_unit_of_their_own() {
         assert_eq!(unit.steps.first(), images);
         on_host(role, &none, |input| {
             assert!(archives(input)?.is_none());
-            upgrade(input, ("", &[]), &Map::new(), "kind: x".to_owned())
+            Ok(upgrade(input, ("", &[]), &Map::new(), "kind: x".to_owned()))
         })
         .unwrap();
         let names = |settings| -> Vec<_> {

@@ -85,6 +85,8 @@ impl<'a> Cluster<'a> {
             ipv6: false,
         })
         .unwrap()
+        .render()
+        .unwrap()
     }
 
     pub fn init(&self, uid: &str) -> Unit {
@@ -109,6 +111,7 @@ impl<'a> Cluster<'a> {
             pod_cidrs: &self.pod_cidrs,
             post_kubeadm_commands: &[],
         })
+        .render()
         .unwrap()
     }
 
@@ -126,6 +129,7 @@ impl<'a> Cluster<'a> {
             pod_cidrs: &self.pod_cidrs,
             post_kubeadm_commands: &[],
         })
+        .render()
         .unwrap()
     }
 
@@ -133,6 +137,7 @@ impl<'a> Cluster<'a> {
         tatara::core::node::reset(&Reset {
             pod_cidrs: &self.pod_cidrs,
         })
+        .render()
         .unwrap()
     }
 

@@ -218,6 +218,7 @@ pub fn observed(machine: Machine) -> Observed {
         last_look: LastLook::Idle,
         has_token: false,
         attempts: [].into(),
+        identities: Arc::default(),
         machine: Arc::new(machine),
     }
 }

@@ -59,7 +59,7 @@ printf 200"#,
 
 /// The check that the step of a machine with these peers installs.
 fn check(peers: &[String]) -> String {
-    let unit = init(bootstrap(peers)).unwrap();
+    let unit = init(bootstrap(peers)).render().unwrap();
     let step = unit.steps.iter().find(|step| step.name == "virtual-ip");
     let script = &step.unwrap().script;
     let (_, rest) = script
@@ -183,7 +183,7 @@ fn before_there_is_a_ca_nobody_is_believed_and_the_address_is_held() {
 /// Who gives the address away for a while has less priority, and keeps it where no other takes it.
 #[test]
 fn a_machine_that_stands_back_keeps_its_part() {
-    let unit = give_address().unwrap();
+    let unit = give_address().render().unwrap();
     let (functions, _) = unit.steps[0]
         .script
         .split_once("\ngive_address ||")

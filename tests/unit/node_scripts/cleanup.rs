@@ -5,7 +5,7 @@ use super::*;
 /// The functions of the reset's step `node`, which looks into `root` instead of the host's own folders, and what to do with
 /// them, in a namespace of its own for mounts.
 fn with_cleanup(root: &Path, what: &str) -> std::process::Output {
-    let unit = reset(&Reset { pod_cidrs: &[] }).unwrap();
+    let unit = reset(&Reset { pod_cidrs: &[] }).render().unwrap();
     let step = unit.steps.iter().find(|step| step.name == "node").unwrap();
     let (functions, rest) = step.script.rsplit_once("\nclean_up\n").unwrap();
     assert_eq!(rest, "");

@@ -269,7 +269,10 @@ fn what_kubeadm_says_is_explained_where_its_cause_is_known() {
         let says = format!(
             "cat >&2 <<'E'\n{says}\nTo see the stack trace of this error execute with --v=5 or higher\nE\nexit 1"
         );
-        causes(&step_of(&unit.unwrap(), name), &[("kubeadm", &says)])
+        causes(
+            &step_of(&unit.render().unwrap(), name),
+            &[("kubeadm", &says)],
+        )
     };
     for (name, says, wanted) in [
         (

@@ -21,9 +21,9 @@ use serde_json::Map;
 use tatara::api::machine_provider_spec::{NodeFile, NodeSettings, Proxy, Software, SoftwareSource};
 use tatara::core::kubeadm::KubernetesVersion;
 use tatara::core::node::{
-    Bootstrap, JobKind, Marker, Prepare, Reset, Role, Unit, UnitError, VirtualIpInput, addons,
-    archives, follow, follow_log, give_address, init, join, kubelet, log, observe, prepare, reset,
-    start_and_follow, stop, take_host, upgrade,
+    Bootstrap, JobKind, Marker, Prepare, Reset, Role, Unit, UnitError, UnitSpec, VirtualIpInput,
+    addons, archives, follow, follow_log, give_address, init, join, kubelet, log, observe, prepare,
+    reset, start_and_follow, stop, take_host, upgrade,
 };
 
 fn settings(source: SoftwareSource, full: bool) -> NodeSettings {
@@ -62,10 +62,10 @@ fn on_host(
     role: Role,
     settings: &NodeSettings,
     ipv6: bool,
-    make: impl FnOnce(&Prepare<'_>) -> Result<Unit, UnitError>,
+    make: impl FnOnce(&Prepare<'_>) -> Result<UnitSpec, UnitError>,
 ) -> Unit {
     let version: KubernetesVersion = "1.36.3".parse().unwrap();
-    make(&Prepare {
+    let spec = make(&Prepare {
         role,
         node_name: "node-1",
         kubelet_version: &version,
@@ -78,8 +78,8 @@ fn on_host(
         no_proxy: &[],
         api_port: 6443,
         ipv6,
-    })
-    .unwrap()
+    });
+    spec.unwrap().render().unwrap()
 }
 
 fn bootstrap(peers: &[String]) -> Bootstrap<'_> {
@@ -102,10 +102,10 @@ fn bootstrap(peers: &[String]) -> Bootstrap<'_> {
 fn units() -> Vec<Unit> {
     let peers = ["10.0.0.2".to_owned(), "10.0.0.3".to_owned()];
     let mut units = vec![
-        init(bootstrap(&[])).unwrap(),
-        join(bootstrap(&peers)).unwrap(),
-        reset(&Reset { pod_cidrs: &[] }).unwrap(),
-        give_address().unwrap(),
+        init(bootstrap(&[])).render().unwrap(),
+        join(bootstrap(&peers)).render().unwrap(),
+        reset(&Reset { pod_cidrs: &[] }).render().unwrap(),
+        give_address().render().unwrap(),
     ];
     for source in [
         SoftwareSource::Preinstalled,
@@ -128,25 +128,25 @@ fn updates(role: Role, settings: &NodeSettings) -> Vec<Unit> {
     let fields = ["maxPods", "podsPerCore"].map(|field| (field.to_owned(), 99.into()));
     let fields = [Map::new(), Map::from_iter(fields)];
     let mut units = Vec::new();
-    let mut add = |make: &dyn Fn(&Prepare<'_>) -> Result<Unit, UnitError>| {
+    let mut add = |make: &dyn Fn(&Prepare<'_>) -> Result<UnitSpec, UnitError>| {
         units.push(on_host(role, settings, false, make));
     };
     let followed = ["control-plane", "kubelet-config"];
     for phases in [&[][..], &followed[..1], &followed[1..], &followed] {
         let digest = if phases.is_empty() { "" } else { "ab-1" };
         for fields in &fields {
-            add(&|input| upgrade(input, (digest, phases), fields, "x".to_owned()));
+            add(&|input| Ok(upgrade(input, (digest, phases), fields, "x".to_owned())));
         }
     }
     for digest in ["", "ab-1"] {
-        add(&|input| kubelet(input, digest));
+        add(&|input| Ok(kubelet(input, digest)));
     }
     if !settings.software.image_archives.is_empty() {
         add(&|input| archives(input).map(|unit| unit.expect("archives")));
     }
     let both = ["coredns", "kube-proxy"];
     for names in [&[][..], &both[..1], &both[1..], &both] {
-        add(&|input| addons(input, names, "x".to_owned()));
+        add(&|input| Ok(addons(input, names, "x".to_owned())));
     }
     units
 }

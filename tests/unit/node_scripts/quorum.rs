@@ -29,7 +29,7 @@ esac; done",
     );
     let settings = settings(SoftwareSource::Packages, false);
     let unit = on_host(Role::ControlPlane, &settings, false, |input| {
-        kubelet(input, "")
+        Ok(kubelet(input, ""))
     });
     let step = unit.steps.iter().find(|step| step.name == "kubelet");
     let (functions, rest) = step

@@ -18,7 +18,7 @@ fn started(owner: Option<&str>) -> (String, [bool; 3]) {
         uid: "u".into(),
         ..Marker::default()
     };
-    let unit = join(bootstrap(&[])).unwrap();
+    let unit = join(bootstrap(&[])).render().unwrap();
     let script = start_and_follow(&marker, &unit, tatara::clock::now()).unwrap();
     let script = script.as_str();
     let script = script.replace("/var/lib/tatara", &format!("{root}/tatara"));

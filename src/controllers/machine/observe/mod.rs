@@ -96,6 +96,7 @@ pub async fn observe(
         attempts: JobKind::ALL
             .map(|kind| (kind, controller.follows.attempts(&marker.job(kind))))
             .into(),
+        identities: controller.identities.clone(),
         placement: Placement::None(Err(Refusal {
             reason: Reason::Starting,
             message: String::new(),

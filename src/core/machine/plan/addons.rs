@@ -66,7 +66,7 @@ fn on_host(observed: &Observed, seen: &Observation, version: &str, now: Timestam
         Err(problem) => return wait(problem),
     };
     let job = seen.job(&observed.marker.job(JobKind::Addons));
-    let job = job.filter(|job| job.identity == unit.identity());
+    let job = job.filter(|job| job.identity == unit.identity);
     match job.map(|job| &job.state) {
         Some(UnitState::Succeeded) => Plan {
             actions: vec![Action::EndAddons(version.to_owned())],

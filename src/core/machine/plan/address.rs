@@ -18,7 +18,7 @@ use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::Next;
 use crate::core::control_plane::Members;
-use crate::core::node::{self, JobKind, Observation, Unit, UnitState, UnitStatus};
+use crate::core::node::{self, JobKind, Observation, PlannedUnit, UnitState, UnitStatus};
 
 /// How long one that leaves tries to start the step that gives the address away: it leaves all the same. A step that runs, and
 /// finds no other that takes it, is waited for: the API would be away for as long.
@@ -30,12 +30,12 @@ pub fn is_due(observed: &Observed) -> bool {
     due(observed).is_some() || leaves_now(observed)
 }
 
-fn due(observed: &Observed) -> Option<Unit> {
+fn due(observed: &Observed) -> Option<PlannedUnit> {
     if !observed.had_node() || !observed.acts_as_control_plane() {
         return None;
     }
     let unit = units::address(observed)?;
-    (observed.applied_address.as_deref() != Some(&*unit.identity())).then_some(unit)
+    (observed.applied_address.as_deref() != Some(&*unit.identity)).then_some(unit)
 }
 
 /// Whether another member takes part, so that the address stays when this one leaves; also where there is none to hold.
@@ -95,8 +95,8 @@ fn is_running(job: &UnitStatus) -> bool {
 }
 
 /// Starts a unit, attaches to it, or waits before it is tried again. How one with other steps ended does not count.
-fn start(observed: &Observed, seen: &Observation, unit: &Unit, now: Timestamp) -> Plan {
-    let is_other = |job: &UnitStatus| !is_running(job) && job.identity != unit.identity();
+fn start(observed: &Observed, seen: &Observation, unit: &PlannedUnit, now: Timestamp) -> Plan {
+    let is_other = |job: &UnitStatus| !is_running(job) && job.identity != unit.identity;
     if !job(observed, seen).is_some_and(is_other) {
         return run(observed, seen, unit.kind, now);
     }
@@ -175,6 +175,11 @@ pub(super) fn give_away(observed: &Observed, now: Timestamp) -> Giving {
     }
 }
 
+/// The unit that gives the address away.
+fn given(observed: &Observed) -> Option<PlannedUnit> {
+    observed.identities.plan(node::give_address()).ok()
+}
+
 fn gives() -> Finding {
     let message =
         "another control plane takes the virtual IP before the etcd member of this one is removed";
@@ -183,9 +188,9 @@ fn gives() -> Finding {
 
 /// `None` once another one holds it.
 fn on_host(observed: &Observed, seen: &Observation, now: Timestamp) -> Option<Giving> {
-    let unit = node::give_address().ok()?;
+    let unit = given(observed)?;
     let job = job(observed, seen);
-    let own = job.filter(|job| job.identity == unit.identity());
+    let own = job.filter(|job| job.identity == unit.identity);
     if own.is_some_and(|job| job.state == UnitState::Succeeded) {
         return None;
     }
@@ -249,13 +254,13 @@ pub(super) fn say(plan: &mut Plan, findings: Vec<Finding>) {
 
 /// One that began to give the address away and does not leave now takes part again.
 pub(super) fn take_back(observed: &Observed, plan: &mut Plan, now: Timestamp) {
-    let (Placement::Held(held), Ok(given)) = (&observed.placement, node::give_address()) else {
+    let (Placement::Held(held), Some(given)) = (&observed.placement, given(observed)) else {
         return;
     };
     let Contact::Seen(seen) = &held.contact else {
         return;
     };
-    let is_given = |job: &UnitStatus| job.identity == given.identity();
+    let is_given = |job: &UnitStatus| job.identity == given.identity;
     if held.releasing || !job(observed, seen).is_some_and(is_given) {
         return;
     }

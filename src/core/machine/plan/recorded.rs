@@ -6,7 +6,7 @@ use super::super::observed::Observed;
 use super::super::units;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::kubeadm::KubernetesVersion;
-use crate::core::node::{JobKind, Observation, Owner, Unit, UnitState};
+use crate::core::node::{JobKind, Observation, Owner, PlannedUnit, UnitState};
 
 /// What was set back in kubeadm's record, as it is told on the Cluster.
 pub fn set_back(differences: &[String]) -> Finding {
@@ -26,7 +26,7 @@ pub(super) fn is_prepared(
     observed: &Observed,
     seen: &Observation,
     owner: &Owner,
-    prepare: &Unit,
+    prepare: &PlannedUnit,
 ) -> bool {
     let job = |kind| seen.job(&observed.marker.job(kind));
     let is_begun = |kind| {
@@ -40,7 +40,7 @@ pub(super) fn is_prepared(
     let fits = || other_kubeadm(observed, seen).is_none();
     job(JobKind::Prepare).is_some_and(|job| {
         job.state == UnitState::Succeeded
-            && (is_node || (job.identity == prepare.identity() && fits()))
+            && (is_node || (job.identity == prepare.identity && fits()))
     })
 }
 

@@ -4,9 +4,10 @@ use minijinja::context;
 use secrecy::SecretString;
 
 use super::super::job::JobKind;
-use super::super::unit::{SecretFile, Step, Unit};
+use super::super::spec::{StepSpec, UnitSpec};
+use super::super::unit::SecretFile;
 use super::virtual_ip::{VirtualIpInput, virtual_ip};
-use super::{UnitError, commands, step};
+use super::{commands, step};
 use crate::core::node::ControlPlaneFile;
 
 /// Name of the step that runs the Machine's commands after kubeadm.
@@ -30,43 +31,37 @@ pub struct Bootstrap<'a> {
 
 /// The unit that makes a cluster's first control plane. When it has succeeded, the marker says
 /// `initialized`, and running it again does nothing.
-///
-/// # Errors
-/// [`UnitError`]: a template does not render.
-pub fn init(input: Bootstrap<'_>) -> Result<Unit, UnitError> {
+pub fn init(input: Bootstrap<'_>) -> UnitSpec {
     let kubeadm = step(
         "init",
         "kubeadm init",
         "steps/init.sh",
         context! { fields => "kubeadm.clusterConfiguration, kubeadm.initConfiguration or kubeletConfiguration" },
-    )?;
+    );
     unit(JobKind::Init, kubeadm, input)
 }
 
 /// The unit that makes a host a node of a cluster. When it has succeeded, the marker says `joined`, and
 /// running it again does nothing.
-///
-/// # Errors
-/// [`UnitError`]: a template does not render.
-pub fn join(input: Bootstrap<'_>) -> Result<Unit, UnitError> {
+pub fn join(input: Bootstrap<'_>) -> UnitSpec {
     let kubeadm = step(
         "join",
         "kubeadm join",
         "steps/join.sh",
         context! { fields => "kubeadm.joinConfiguration" },
-    )?;
+    );
     unit(JobKind::Join, kubeadm, input)
 }
 
-fn unit(kind: JobKind, kubeadm: Step, input: Bootstrap<'_>) -> Result<Unit, UnitError> {
+fn unit(kind: JobKind, kubeadm: StepSpec, input: Bootstrap<'_>) -> UnitSpec {
     let mut steps = vec![step(
         "recover",
         "What an earlier attempt left",
         "steps/recover.sh",
         context! { pod_cidrs => input.pod_cidrs.to_vec() },
-    )?];
+    )];
     if let Some(address) = &input.virtual_ip {
-        steps.push(virtual_ip(address)?);
+        steps.push(virtual_ip(address));
     }
     steps.push(kubeadm);
     steps.extend(commands(
@@ -74,7 +69,7 @@ fn unit(kind: JobKind, kubeadm: Step, input: Bootstrap<'_>) -> Result<Unit, Unit
         "Commands after kubeadm",
         "postKubeadmCommands",
         input.post_kubeadm_commands,
-    )?);
+    ));
     let pki = input.pki.into_iter().map(|file| SecretFile {
         name: format!("root{}", file.path),
         content: file.content,
@@ -83,9 +78,9 @@ fn unit(kind: JobKind, kubeadm: Step, input: Bootstrap<'_>) -> Result<Unit, Unit
         name: "kubeadm.yaml".to_owned(),
         content: input.kubeadm,
     };
-    Ok(Unit {
+    UnitSpec {
         kind,
         steps,
         secrets: [configuration].into_iter().chain(pki).collect(),
-    })
+    }
 }

@@ -14,8 +14,8 @@ pub use virtual_ip::{VirtualIpInput, address, give_address};
 
 use minijinja::Value;
 
-use super::render::{self, RenderError};
-use super::unit::Step;
+use super::render::RenderError;
+use super::spec::StepSpec;
 
 /// Why a unit could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -40,12 +40,13 @@ fn step(
     title: &'static str,
     template: &'static str,
     values: Value,
-) -> Result<Step, RenderError> {
-    Ok(Step {
+) -> StepSpec {
+    StepSpec {
         name,
         title,
-        script: render::text(template, values)?,
-    })
+        template,
+        values,
+    }
 }
 
 fn commands(
@@ -53,10 +54,10 @@ fn commands(
     title: &'static str,
     field: &str,
     commands: &[String],
-) -> Result<Option<Step>, RenderError> {
+) -> Option<StepSpec> {
     if commands.is_empty() {
-        return Ok(None);
+        return None;
     }
     let values = minijinja::context! { field, commands => commands.to_vec() };
-    step(name, title, "steps/commands.sh", values).map(Some)
+    Some(step(name, title, "steps/commands.sh", values))
 }

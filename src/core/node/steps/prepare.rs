@@ -4,7 +4,7 @@ use minijinja::{Value, context};
 use serde_json::Map;
 
 use super::super::job::JobKind;
-use super::super::unit::{Step, Unit};
+use super::super::spec::{StepSpec, UnitSpec};
 use super::{UnitError, commands, step};
 use crate::api::machine_provider_spec::{NodeSettings, Proxy, SoftwareSource};
 use crate::core::kubeadm::KubernetesVersion;
@@ -53,35 +53,35 @@ pub struct Prepare<'a> {
 /// The unit that makes a host ready for kubeadm.
 ///
 /// # Errors
-/// [`UnitError`]: a template does not render, or an image archive has no checksum.
-pub fn prepare(input: &Prepare<'_>) -> Result<Unit, UnitError> {
+/// [`UnitError`]: an image archive has no checksum.
+pub fn prepare(input: &Prepare<'_>) -> Result<UnitSpec, UnitError> {
     let settings = input.settings;
-    let mut steps = vec![preflight(input)?];
-    steps.extend(files(input)?);
+    let mut steps = vec![preflight(input)];
+    steps.extend(files(input));
     steps.push(step(
         "kernel",
         "Kernel modules and settings",
         "steps/kernel.sh",
         context! { ipv6 => input.ipv6 },
-    )?);
-    steps.push(kube(input)?);
-    steps.push(containerd(input)?);
-    steps.extend(proxy(input)?);
+    ));
+    steps.push(kube(input));
+    steps.push(containerd(input));
+    steps.extend(proxy(input));
     steps.extend(images(input)?);
     steps.extend(commands(
         "pre-kubeadm",
         "Commands before kubeadm",
         "preKubeadmCommands",
         &settings.pre_kubeadm_commands,
-    )?);
-    Ok(Unit {
+    ));
+    Ok(UnitSpec {
         kind: JobKind::Prepare,
         steps,
         secrets: Vec::new(),
     })
 }
 
-fn preflight(input: &Prepare<'_>) -> Result<Step, UnitError> {
+fn preflight(input: &Prepare<'_>) -> StepSpec {
     let flag = |name: &str| input.kubelet_configuration.get(name)?.as_bool();
     let ports = |list: &[u16]| list.iter().map(u16::to_string).collect::<Vec<_>>();
     let (role, min_memory, min_cpus, ports) = match input.role {
@@ -106,15 +106,15 @@ fn preflight(input: &Prepare<'_>) -> Result<Step, UnitError> {
         mirrors => !input.settings.registry_mirrors.is_empty(),
         preinstalled => input.settings.software.source == SoftwareSource::Preinstalled,
     };
-    Ok(step(
+    step(
         "preflight",
         "Checks of the host",
         "steps/preflight.sh",
         values,
-    )?)
+    )
 }
 
-fn files(input: &Prepare<'_>) -> Result<Option<Step>, UnitError> {
+fn files(input: &Prepare<'_>) -> Option<StepSpec> {
     let files: Vec<Value> = input
         .settings
         .files
@@ -122,24 +122,19 @@ fn files(input: &Prepare<'_>) -> Result<Option<Step>, UnitError> {
         .map(|file| context! { path => &file.path, mode => &file.mode, content => &file.content })
         .collect();
     if files.is_empty() {
-        return Ok(None);
+        return None;
     }
     let values = context! { files };
-    Ok(Some(step(
-        "files",
-        "Files of the spec",
-        "steps/files.sh",
-        values,
-    )?))
+    Some(step("files", "Files of the spec", "steps/files.sh", values))
 }
 
-fn kube(input: &Prepare<'_>) -> Result<Step, UnitError> {
-    Ok(step(
+fn kube(input: &Prepare<'_>) -> StepSpec {
+    step(
         "kube",
         "kubelet, kubeadm and kubectl",
         "steps/kube.sh",
         software(input),
-    )?)
+    )
 }
 
 /// Where kubelet, kubeadm and kubectl come from, and in which versions.
@@ -159,7 +154,7 @@ pub(super) fn software(input: &Prepare<'_>) -> Value {
     }
 }
 
-pub(super) fn containerd(input: &Prepare<'_>) -> Result<Step, UnitError> {
+pub(super) fn containerd(input: &Prepare<'_>) -> StepSpec {
     let mirrors: Vec<Value> = input
         .settings
         .registry_mirrors
@@ -173,18 +168,16 @@ pub(super) fn containerd(input: &Prepare<'_>) -> Result<Step, UnitError> {
         mirrors,
         proxy => downloads(input),
     };
-    Ok(step(
+    step(
         "containerd",
         "Container runtime",
         "steps/containerd.sh",
         values,
-    )?)
+    )
 }
 
-fn proxy(input: &Prepare<'_>) -> Result<Option<Step>, UnitError> {
-    let Some(proxy) = &input.settings.proxy else {
-        return Ok(None);
-    };
+fn proxy(input: &Prepare<'_>) -> Option<StepSpec> {
+    let proxy = input.settings.proxy.as_ref()?;
     let line = |name: &str, value: &str| {
         let value = value.replace('\\', r"\\").replace('"', "\\\"");
         format!("{name}=\"{value}\"")
@@ -204,16 +197,16 @@ fn proxy(input: &Prepare<'_>) -> Result<Option<Step>, UnitError> {
     );
     environment.push(line("NO_PROXY", &no_proxy(input, proxy)));
     let values = context! { environment };
-    Ok(Some(step(
+    Some(step(
         "proxy",
         "Proxy of the container runtime",
         "steps/proxy.sh",
         values,
-    )?))
+    ))
 }
 
 /// The archives of container images, if there are any; each is imported once on a machine, whichever unit has this step.
-pub(super) fn images(input: &Prepare<'_>) -> Result<Option<Step>, UnitError> {
+pub(super) fn images(input: &Prepare<'_>) -> Result<Option<StepSpec>, UnitError> {
     let archives = image_archives(&input.settings.software.image_archives)?;
     if archives.is_empty() {
         return Ok(None);
@@ -224,7 +217,7 @@ pub(super) fn images(input: &Prepare<'_>) -> Result<Option<Step>, UnitError> {
         "Container images",
         "steps/images.sh",
         values,
-    )?))
+    )))
 }
 
 fn image_archives(urls: &[String]) -> Result<Vec<Value>, UnitError> {

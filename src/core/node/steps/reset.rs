@@ -3,8 +3,8 @@
 use minijinja::context;
 
 use super::super::job::JobKind;
-use super::super::unit::Unit;
-use super::{UnitError, step};
+use super::super::spec::UnitSpec;
+use super::step;
 
 /// What [`reset`] needs to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,12 +15,9 @@ pub struct Reset<'a> {
 
 /// The unit that frees a host. Its last step removes the marker, after the one that checks that the host
 /// is clean; when that fails, its findings say what is left, and the marker stays.
-///
-/// # Errors
-/// [`UnitError`]: a template does not render.
-pub fn reset(input: &Reset<'_>) -> Result<Unit, UnitError> {
+pub fn reset(input: &Reset<'_>) -> UnitSpec {
     let networks = || context! { pod_cidrs => input.pod_cidrs.to_vec() };
-    Ok(Unit {
+    UnitSpec {
         kind: JobKind::Reset,
         steps: vec![
             step(
@@ -28,22 +25,22 @@ pub fn reset(input: &Reset<'_>) -> Result<Unit, UnitError> {
                 "The cluster's address",
                 "steps/reset-virtual-ip.sh",
                 context! {},
-            )?,
-            step("node", "Kubernetes' own", "steps/reset-node.sh", networks())?,
-            step("host", "Tatara's own", "steps/reset-host.sh", context! {})?,
+            ),
+            step("node", "Kubernetes' own", "steps/reset-node.sh", networks()),
+            step("host", "Tatara's own", "steps/reset-host.sh", context! {}),
             step(
                 "check",
                 "Whether the host is clean",
                 "steps/reset-check.sh",
                 networks(),
-            )?,
+            ),
             step(
                 "release",
                 "The marker",
                 "steps/reset-release.sh",
                 context! {},
-            )?,
+            ),
         ],
         secrets: Vec::new(),
-    })
+    }
 }

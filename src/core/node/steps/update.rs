@@ -5,7 +5,8 @@ use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 use super::super::job::JobKind;
-use super::super::unit::{SecretFile, Unit};
+use super::super::spec::UnitSpec;
+use super::super::unit::SecretFile;
 use super::prepare::{Prepare, Role, containerd, images, software};
 use super::{UnitError, step};
 
@@ -17,9 +18,9 @@ pub const UPGRADE_STEP: &str = "upgrade";
 /// are none.
 ///
 /// # Errors
-/// [`UnitError`]: a template does not render, or an archive has no checksum.
-pub fn archives(input: &Prepare<'_>) -> Result<Option<Unit>, UnitError> {
-    let unit = |step| Unit {
+/// [`UnitError`]: an archive has no checksum.
+pub fn archives(input: &Prepare<'_>) -> Result<Option<UnitSpec>, UnitError> {
+    let unit = |step| UnitSpec {
         kind: JobKind::Images,
         steps: vec![step],
         secrets: Vec::new(),
@@ -31,15 +32,12 @@ pub fn archives(input: &Prepare<'_>) -> Result<Option<Unit>, UnitError> {
 /// older; `configuration` is kubeadm's `UpgradeConfiguration`. It leaves the kubelet as it is. `settings` stands for those that
 /// kubeadm's ConfigMaps have: with others it is another unit. `phases` are the only ones of `kubeadm upgrade node` that run, if
 /// there are any; `kubelet` is the user's part of the `KubeletConfiguration` that kubeadm has.
-///
-/// # Errors
-/// [`UnitError`]: a template does not render.
 pub fn upgrade(
     input: &Prepare<'_>,
     (settings, phases): (&str, &[&'static str]),
     kubelet: &Map<String, Value>,
     configuration: String,
-) -> Result<Unit, UnitError> {
+) -> UnitSpec {
     let values = context! {
         control_plane => input.role == Role::ControlPlane,
         settings,
@@ -53,27 +51,22 @@ pub fn upgrade(
         "kubeadm in the new version",
         "steps/kubeadm.sh",
         software(input),
-    )?];
+    )];
     if input.role == Role::ControlPlane {
         let title = "The version that kubeadm has recorded";
-        steps.push(step(
-            "recorded",
-            title,
-            "steps/recorded.sh",
-            values.clone(),
-        )?);
+        steps.push(step("recorded", title, "steps/recorded.sh", values.clone()));
     }
     steps.push(step(
         UPGRADE_STEP,
         "kubeadm upgrade",
         "steps/upgrade.sh",
         values,
-    )?);
-    Ok(Unit {
+    ));
+    UnitSpec {
         kind: JobKind::Upgrade,
         steps,
         secrets: vec![upgrade_file(configuration)],
-    })
+    }
 }
 
 /// The fields of the kubelet's configuration that the user sets to something: kubeadm writes no empty ones.
@@ -91,14 +84,11 @@ fn told_fields(kubelet: &Map<String, Value>) -> Vec<String> {
 }
 
 /// The unit that replaces the kubelet, and starts it anew; `settings` as for [`upgrade`].
-///
-/// # Errors
-/// [`UnitError`]: a template does not render.
-pub fn kubelet(input: &Prepare<'_>, settings: &str) -> Result<Unit, UnitError> {
-    Ok(Unit {
+pub fn kubelet(input: &Prepare<'_>, settings: &str) -> UnitSpec {
+    UnitSpec {
         kind: JobKind::Kubelet,
         steps: vec![
-            containerd(input)?,
+            containerd(input),
             step(
                 "kubelet",
                 "kubelet in the new version",
@@ -108,33 +98,26 @@ pub fn kubelet(input: &Prepare<'_>, settings: &str) -> Result<Unit, UnitError> {
                     control_plane => input.role == Role::ControlPlane,
                     ..software(input)
                 },
-            )?,
+            ),
         ],
         secrets: Vec::new(),
-    })
+    }
 }
 
 /// The unit that brings these of kubeadm's addons to the version of the control plane that runs; `configuration` as for
 /// [`upgrade`].
-///
-/// # Errors
-/// [`UnitError`]: a template does not render.
-pub fn addons(
-    input: &Prepare<'_>,
-    addons: &[&'static str],
-    configuration: String,
-) -> Result<Unit, UnitError> {
+pub fn addons(input: &Prepare<'_>, addons: &[&'static str], configuration: String) -> UnitSpec {
     let values = context! { addons => addons.to_vec(), fields => "kubeadm.upgradeConfiguration", ..software(input) };
-    Ok(Unit {
+    UnitSpec {
         kind: JobKind::Addons,
         steps: vec![step(
             "addons",
             "CoreDNS and kube-proxy in the new version",
             "steps/addons.sh",
             values,
-        )?],
+        )],
         secrets: vec![upgrade_file(configuration)],
-    })
+    }
 }
 
 fn upgrade_file(configuration: String) -> SecretFile {

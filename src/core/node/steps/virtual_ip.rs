@@ -3,8 +3,8 @@
 use minijinja::context;
 
 use super::super::job::JobKind;
-use super::super::unit::{Step, Unit};
-use super::{UnitError, step};
+use super::super::spec::{StepSpec, UnitSpec};
+use super::step;
 
 /// How a machine takes part in holding the virtual IP.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,36 +24,30 @@ pub struct VirtualIpInput<'a> {
 }
 
 /// The unit by which a control plane takes part, or learns of others.
-///
-/// # Errors
-/// [`UnitError`]: a template does not render.
-pub fn address(input: &VirtualIpInput<'_>) -> Result<Unit, UnitError> {
-    Ok(Unit {
+pub fn address(input: &VirtualIpInput<'_>) -> UnitSpec {
+    UnitSpec {
         kind: JobKind::Address,
-        steps: vec![virtual_ip(input)?],
+        steps: vec![virtual_ip(input)],
         secrets: Vec::new(),
-    })
+    }
 }
 
 /// The unit by which another control plane comes to hold the virtual IP, and this one takes no part any more. It fails, and this
 /// one takes part as before, where no other holds it afterwards. [`address`] undoes it.
-///
-/// # Errors
-/// [`UnitError`]: a template does not render.
-pub fn give_address() -> Result<Unit, UnitError> {
-    Ok(Unit {
+pub fn give_address() -> UnitSpec {
+    UnitSpec {
         kind: JobKind::Address,
         steps: vec![step(
             "give-address",
             "Virtual IP on another control plane",
             "steps/give-address.sh",
             context! {},
-        )?],
+        )],
         secrets: Vec::new(),
-    })
+    }
 }
 
-pub(super) fn virtual_ip(input: &VirtualIpInput<'_>) -> Result<Step, UnitError> {
+pub(super) fn virtual_ip(input: &VirtualIpInput<'_>) -> StepSpec {
     let values = context! {
         address => input.address,
         own_address => input.own_address,
@@ -63,12 +57,12 @@ pub(super) fn virtual_ip(input: &VirtualIpInput<'_>) -> Result<Step, UnitError> 
         router_id => input.router_id.unwrap_or_else(|| derived_router_id(input.address)),
         proxy => (),
     };
-    Ok(step(
+    step(
         "virtual-ip",
         "Virtual IP of the API",
         "steps/virtual-ip.sh",
         values,
-    )?)
+    )
 }
 
 /// 1 to 255, the same on every machine: the last number of an IPv4 address, which is different for

@@ -130,7 +130,9 @@ pub fn keys_that_a_unit_could_not_remove(fleet: &Fleet) {
     assert!(matches!(end(&attached.rest()), UnitState::Interrupted(_)));
     let left = fleet.shell("a", find);
     assert_eq!(left, "/run/tatara/m3/init/root/etc/kubernetes/pki/ca.key\n");
-    let reset = tatara::core::node::reset(&tatara::core::node::Reset { pod_cidrs: &[] }).unwrap();
+    let reset = tatara::core::node::reset(&tatara::core::node::Reset { pod_cidrs: &[] })
+        .render()
+        .unwrap();
     assert_eq!(
         end(&fleet.run_unit("a", &ours, &reset)),
         &UnitState::Succeeded

@@ -5,6 +5,7 @@ mod bootstrapping;
 mod claims;
 mod commands;
 mod contested;
+mod cost;
 mod election;
 mod faults;
 mod hypervisors;
@@ -22,7 +23,7 @@ mod updating;
 mod virtual_machines;
 mod words;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
@@ -41,7 +42,7 @@ use crate::core::machine::{
     HostChoice, LastLook, ObservedCluster, Refusal, SpecProblem, Unheld, units,
 };
 use crate::core::node::{
-    Attempts, Failure, Job, JobKind, Marker, Observation, Owner, Ownership, Progress,
+    Attempts, Failure, Identities, Job, JobKind, Marker, Observation, Owner, Ownership, Progress,
     SoftwareVersions, UnitState, UnitStatus,
 };
 use crate::core::proof::{Clean, Ended, MemberProof, Over, Proof, TurnIsOver};
@@ -51,6 +52,9 @@ use proofs::{by_gateway, by_limit, by_nothing, by_reset, delete_node_by, finaliz
 const ME: &str = "11111111-0000-4000-8000-000000000001";
 /// UID of another control-plane Machine of the Cluster.
 const OTHER: &str = "22222222-0000-4000-8000-000000000002";
+
+/// As in a manager one for all: what one test leaves there changes nothing for another.
+static IDENTITIES: LazyLock<Arc<Identities>> = LazyLock::new(Arc::default);
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + seconds).expect("a time")
@@ -155,6 +159,7 @@ fn observed(control_plane: bool) -> Observed {
         last_look: LastLook::Idle,
         has_token: false,
         attempts: [].into(),
+        identities: Arc::clone(&IDENTITIES),
         paused_by: None,
         machine: Arc::new(machine),
     }
@@ -281,7 +286,7 @@ fn unit(observed: &Observed, kind: JobKind, state: UnitState) -> UnitStatus {
     let mut at_a_host = observed.clone();
     at_a_host.placement = held(Contact::NotAsked);
     let identity = match kind {
-        JobKind::Prepare => units::prepare(&at_a_host).map(|unit| unit.identity()),
+        JobKind::Prepare => units::prepare(&at_a_host).map(|unit| unit.identity),
         _ => Ok(String::new()),
     };
     UnitStatus {

@@ -17,7 +17,7 @@ use crate::api::cluster::TurnAction;
 use crate::api::conditions::{Finding, Reason};
 use crate::api::machine_provider_spec::SoftwareSource;
 use crate::core::kubeadm::KubernetesVersion;
-use crate::core::node::{JobKind, Observation, UPGRADE_STEP, Unit, UnitState, UnitStatus};
+use crate::core::node::{JobKind, Observation, PlannedUnit, UPGRADE_STEP, UnitState, UnitStatus};
 use crate::core::{Next, NodeView};
 
 /// The next step, by what its host shows.
@@ -132,9 +132,9 @@ impl OnHost<'_> {
     }
 
     /// A job that runs comes to its end, also where something else is wanted by now.
-    fn runs_on(&self, unit: &Unit, mut plan: Plan) -> Plan {
+    fn runs_on(&self, unit: &PlannedUnit, mut plan: Plan) -> Plan {
         let job = self.job(unit.kind);
-        if job.is_some_and(|job| job.identity != unit.identity()) {
+        if job.is_some_and(|job| job.identity != unit.identity) {
             for finding in &mut plan.findings {
                 finding
                     .message
@@ -151,9 +151,9 @@ impl OnHost<'_> {
     }
 
     /// It has succeeded, with these steps.
-    fn is_done(&self, unit: &Unit) -> bool {
+    fn is_done(&self, unit: &PlannedUnit) -> bool {
         self.job(unit.kind)
-            .is_some_and(|job| job.state == UnitState::Succeeded && job.identity == unit.identity())
+            .is_some_and(|job| job.state == UnitState::Succeeded && job.identity == unit.identity)
     }
 
     /// The kubelet that is installed is the one that is wanted.
@@ -195,7 +195,7 @@ impl OnHost<'_> {
 
 /// kubeadm upgrade; a control plane returns its turn while it waits to try again, unless kubeadm may have changed its static pods,
 /// and not for settings alone, of the same version, with which they serve.
-fn run_upgrade(host: &OnHost<'_>, unit: &Unit, now: Timestamp) -> Step {
+fn run_upgrade(host: &OnHost<'_>, unit: &PlannedUnit, now: Timestamp) -> Step {
     let observed = host.observed;
     if let Some(waits) = waits_for_quorum(host) {
         return waits;
@@ -253,10 +253,10 @@ pub(super) fn on_host(observed: &Observed) -> Option<OnHost<'_>> {
 
 /// Starts a job, attaches to it, or waits before it is tried again. One that succeeded is run anew: with other steps, or since
 /// what it installed was replaced.
-fn start(host: &OnHost<'_>, unit: &Unit, now: Timestamp) -> Plan {
+fn start(host: &OnHost<'_>, unit: &PlannedUnit, now: Timestamp) -> Plan {
     let job = host.job(unit.kind);
     // what failed with other steps, as those of another version, is no failure of these
-    if job.is_some_and(|job| job.state == UnitState::Succeeded || job.identity != unit.identity()) {
+    if job.is_some_and(|job| job.state == UnitState::Succeeded || job.identity != unit.identity) {
         let message = format!("{} starts", unit.kind.title());
         return Plan::act(
             Action::RunJob(unit.kind),
@@ -267,11 +267,11 @@ fn start(host: &OnHost<'_>, unit: &Unit, now: Timestamp) -> Plan {
 }
 
 /// Drains the Node before the first attempt to replace its kubelet.
-fn replace_kubelet(host: &OnHost<'_>, node: &NodeView, unit: &Unit, now: Timestamp) -> Plan {
+fn replace_kubelet(host: &OnHost<'_>, node: &NodeView, unit: &PlannedUnit, now: Timestamp) -> Plan {
     let observed = host.observed;
     let mut plan = start(host, unit, now);
     let job = host.job(JobKind::Kubelet);
-    if host.broke_off(JobKind::Kubelet) && job.is_some_and(|job| job.identity == unit.identity()) {
+    if host.broke_off(JobKind::Kubelet) && job.is_some_and(|job| job.identity == unit.identity) {
         return plan;
     }
     let is_cordoned = node.is_cordoned_by_us();

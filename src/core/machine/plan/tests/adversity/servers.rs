@@ -48,7 +48,7 @@ impl Server {
 
 /// What was prepared is what is wanted.
 pub(super) fn same_preparation(observed: &mut Observed) {
-    let Ok(wanted) = units::prepare(observed).map(|unit| unit.identity()) else {
+    let Ok(wanted) = units::prepare(observed).map(|unit| unit.identity) else {
         return;
     };
     let Placement::Held(Infrastructure {

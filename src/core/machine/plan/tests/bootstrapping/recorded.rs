@@ -156,6 +156,7 @@ fn the_kubeadm_of_a_worker_alone_follows_the_record_and_its_kubelet_does_not() {
         observed
     };
     let unit = units::prepare(&at_a_host(old_worker(Some("v1.36.3")))).expect("a unit");
+    let unit = unit.render().expect("scripts");
     let scripts: String = unit.steps.iter().map(|step| step.script.as_str()).collect();
     let versions = scripts
         .lines()

@@ -42,11 +42,11 @@ fn shows(mut observed: Observed, identity: &str, state: UnitState) -> Observed {
 }
 
 fn part(observed: &Observed) -> String {
-    units::address(observed).expect("a part").identity()
+    units::address(observed).expect("a part").identity
 }
 
 fn given() -> String {
-    give_address().expect("a unit").identity()
+    give_address().render().expect("a unit").identity()
 }
 
 /// Nobody took the address, for the first time then.

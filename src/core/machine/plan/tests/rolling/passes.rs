@@ -215,7 +215,7 @@ impl World {
         jobs.retain(|run| run.kind != kind);
         jobs.push(Run {
             kind,
-            identity: unit.map(|unit| unit.identity()).unwrap_or_default(),
+            identity: unit.map(|unit| unit.identity).unwrap_or_default(),
             version: object.wants.clone(),
             state: UnitState::Running(step(FIRST)),
             is_forgotten: false,

@@ -84,7 +84,7 @@ fn shows(observed: Observed, jobs: &[(JobKind, UnitState)], kubelet: &str) -> Ob
             JobKind::Addons => units::addons(&observed),
             _ => units::kubelet(&observed),
         };
-        unit.expect("a unit").identity()
+        unit.expect("a unit").identity
     };
     let jobs = jobs.iter().map(|(kind, state)| UnitStatus {
         identity: identity(*kind),
