@@ -28,8 +28,8 @@ pub fn waits_for_person(machine: &Machine) -> bool {
 /// In what its node is behind settings that it can follow now. One that has begun goes on with what kubeadm's ConfigMaps have
 /// while these wait for another edit, and is not done by that.
 pub(super) fn due(observed: &Observed) -> Option<Behind> {
-    let is_unfinished = settings::is_unfinished(&observed.machine);
-    let waits = || spec(observed, Rollout::Waits).filter(|_| is_unfinished);
+    let is_unfinished = || settings::is_unfinished(&observed.machine);
+    let waits = || spec(observed, Rollout::Waits).filter(|_| is_unfinished());
     let spec = spec(observed, Rollout::Goes).or_else(waits)?;
     let behind = settings::behind(&observed.machine, spec);
     behind.can_follow().then_some(behind)
