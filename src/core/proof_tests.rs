@@ -35,6 +35,7 @@ fn seen(owner: Ownership, occupied: bool, units: &[(&str, JobKind, UnitState)]) 
     });
     Observation {
         clock: 0,
+        kubeadm_runs: String::new(),
         facts: HostFacts::default(),
         owner,
         occupied: occupied.then_some(finding).into_iter().collect(),

@@ -11,6 +11,7 @@ use super::{Hosts, guard};
 use crate::api::Host;
 use crate::api::names::{ANNOTATION_INSTALLATION, FINALIZER_IN_USE, provider_id};
 use crate::controllers::machine::turn;
+use crate::core::host::guard::marked;
 use crate::core::host::left::{LeftFacts, LeftNodes, left_node};
 use crate::core::host::plan::Action;
 use crate::core::host::released;
@@ -110,12 +111,15 @@ async fn reset(
         guard::must_have_none(controller, host, "the reset").await?;
     }
     let pod_cidrs = pod_cidrs(controller, marker);
+    let Some((_, seen)) = marked(&observed.contact) else {
+        return Ok(ActionOutcome::LookAgain(TRY_AGAIN));
+    };
     let unit = node::reset(&node::Reset {
         pod_cidrs: &pod_cidrs,
     })
     .render()
     .map_err(|error| ReconcileError::other("render the reset", error))?;
-    let script = node::start_and_follow(marker, &unit, crate::clock::now())
+    let script = node::start_decided(marker, &unit, seen, crate::clock::now())
         .map_err(|error| ReconcileError::other("render the reset", error))?;
     // the release may have been reverted since
     let live = patch::live(&controller.base.engine, observed.host.as_ref()).await?;

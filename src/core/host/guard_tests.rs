@@ -31,6 +31,7 @@ fn seen(initialized: bool, authority: Option<&str>) -> Contact {
     };
     Contact::Seen(Box::new(Observation {
         clock: 0,
+        kubeadm_runs: String::new(),
         facts: HostFacts::default(),
         owner: Ownership::Owner(owner),
         occupied: Vec::new(),

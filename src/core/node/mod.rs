@@ -36,13 +36,15 @@ pub use job::{Job, JobKind};
 pub use marker::{Marker, Owner, Ownership};
 pub use observation::{Observation, SoftwareVersions, parse_observation};
 pub use protocol::{
-    follow, follow_log, log, observe, retain, start_afresh, start_and_follow, stop, take_host,
+    follow, follow_log, log, observe, retain, start_afresh, start_and_follow, start_decided, stop,
+    take_host,
 };
 pub use render::{ParseError, RenderError, Script};
 pub use spec::UnitSpec;
 pub use steps::{
-    Bootstrap, POST_KUBEADM, Prepare, Reset, Role, UPGRADE_STEP, UnitError, VirtualIpInput, addons,
-    address, archives, give_address, init, join, kubelet, prepare, reset, upgrade,
+    Bootstrap, DECIDED_STEP, POST_KUBEADM, Prepare, Reset, Role, UPGRADE_STEP, UnitError,
+    VirtualIpInput, addons, address, archives, give_address, init, join, kubelet, prepare, reset,
+    upgrade,
 };
 pub use unit::{ControlPlaneFile, SecretFile, Step, Unit};
 

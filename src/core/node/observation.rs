@@ -33,6 +33,8 @@ pub struct Observation {
     /// `sha256:<hex>` of kubeadm's file with the CA's certificate, where its key is there as well: from before
     /// `kubeadm init` until the reset.
     pub authority: Option<String>,
+    /// Differs once `kubeadm init` or `join` has begun there, or come further: a reset is decided on as of this.
+    pub kubeadm_runs: String,
 }
 
 /// Versions that the programs on a host report; `None` if one is missing.
@@ -60,6 +62,8 @@ struct RawObservation {
     installation: Option<String>,
     #[serde(default)]
     authority: Option<String>,
+    #[serde(default)]
+    kubeadm_runs: String,
     units: Vec<UnitStatus>,
 }
 
@@ -115,6 +119,7 @@ pub fn parse_observation(stdout: &[u8]) -> Result<Observation, ParseError> {
         pods_run: printed.pods_run,
         installation: printed.installation,
         authority: printed.authority,
+        kubeadm_runs: cut(printed.kubeadm_runs),
     })
 }
 

@@ -8,6 +8,7 @@ use secrecy::ExposeSecret as _;
 
 use super::job::{Job, JobKind};
 use super::marker::Marker;
+use super::observation::Observation;
 use super::render::{self, RenderError, Script};
 use super::unit::{SecretFile, Step, Unit};
 
@@ -37,7 +38,7 @@ pub fn start_and_follow(
     unit: &Unit,
     now: Timestamp,
 ) -> Result<Script, RenderError> {
-    start(marker, unit, false, now)
+    start(marker, unit, &Start::default(), now)
 }
 
 /// As [`start_and_follow`], also where the unit has succeeded: what it did was undone since.
@@ -45,13 +46,41 @@ pub fn start_and_follow(
 /// # Errors
 /// [`RenderError`]: a value contains a NUL character.
 pub fn start_afresh(marker: &Marker, unit: &Unit, now: Timestamp) -> Result<Script, RenderError> {
-    start(marker, unit, true, now)
+    let afresh = Start {
+        afresh: true,
+        ..Start::default()
+    };
+    start(marker, unit, &afresh, now)
+}
+
+/// As [`start_and_follow`], of a unit that was decided on by an observation: it has its [`Observation::kubeadm_runs`] beside it.
+///
+/// # Errors
+/// [`RenderError`]: a value contains a NUL character.
+pub fn start_decided(
+    marker: &Marker,
+    unit: &Unit,
+    seen: &Observation,
+    now: Timestamp,
+) -> Result<Script, RenderError> {
+    let decided = Start {
+        decided: Some(&seen.kubeadm_runs),
+        ..Start::default()
+    };
+    start(marker, unit, &decided, now)
+}
+
+#[derive(Default)]
+struct Start<'a> {
+    /// Also where it has succeeded.
+    afresh: bool,
+    decided: Option<&'a str>,
 }
 
 fn start(
     marker: &Marker,
     unit: &Unit,
-    afresh: bool,
+    how: &Start<'_>,
     now: Timestamp,
 ) -> Result<Script, RenderError> {
     let run = render::text(
@@ -67,7 +96,8 @@ fn start(
             marker => marker_value(marker),
             unit => unit.kind.as_str(),
             identity => unit.identity(),
-            afresh,
+            afresh => how.afresh,
+            decided => how.decided,
             files,
             secrets,
             now => now.as_millisecond(),

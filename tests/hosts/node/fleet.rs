@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use tatara::core::node::{
-    Event, Marker, Observation, Script, Take, Unit, observe, parse_event, parse_observation,
-    parse_take, start_and_follow,
+    Event, JobKind, Marker, Observation, Script, Take, Unit, observe, parse_event,
+    parse_observation, parse_take, start_and_follow, start_decided,
 };
 
 pub struct Fleet {
@@ -137,8 +137,12 @@ impl Fleet {
 
     /// Runs a unit to its end; all that was printed, the end last.
     pub fn run_unit(&self, host: &str, marker: &Marker, unit: &Unit) -> Vec<Event> {
-        self.attach(host, &start_and_follow(marker, unit, now()).unwrap())
-            .rest()
+        let script = if unit.kind == JobKind::Reset {
+            start_decided(marker, unit, &self.observe(host), now())
+        } else {
+            start_and_follow(marker, unit, now())
+        };
+        self.attach(host, &script.unwrap()).rest()
     }
 
     /// Sends a script and does not wait for its end.

@@ -2,7 +2,7 @@
 
 use tatara::core::node::{Event, JobKind, Ownership, Role, UnitState};
 
-use super::{address, by_hand, secrets, strangers};
+use super::{address, by_hand, late, secrets, strangers};
 use crate::node::cluster::Cluster;
 use crate::node::fleet::{Fleet, lossy, marker};
 use crate::support::canaries::CommandLines;
@@ -31,11 +31,14 @@ fn a_host_becomes_a_node_is_reset_and_becomes_a_node_again() {
     );
 
     let mut secrets = secrets::of(&cluster, &["cp"]);
-    secrets.word("token", &joins(&cluster, "w-1"));
+    secrets.word("token", &joins(&cluster, "w-1", late::no_reset));
     foreign_things(&fleet);
     resets(&cluster, "w-1");
     foreign_things_survive(&fleet);
-    secrets.word("token", &joins(&cluster, "w-2"));
+    secrets.word(
+        "token",
+        &joins(&cluster, "w-2", late::a_reset_waits_and_undoes_nothing),
+    );
 
     // init does not run twice, whatever the manager believes
     let uid = fleet.shell("cp", "cat /etc/kubernetes/pki/ca.crt");
@@ -64,7 +67,7 @@ fn a_host_becomes_a_node_is_reset_and_becomes_a_node_again() {
 }
 
 /// Gives the secret part of the token that it joined with.
-fn joins(cluster: &Cluster<'_>, uid: &str) -> String {
+fn joins(cluster: &Cluster<'_>, uid: &str, join_with: late::Join) -> String {
     let worker = marker(uid);
     cluster.fleet.take("w", &worker);
     // a containerd that was there stays as it was
@@ -73,7 +76,7 @@ fn joins(cluster: &Cluster<'_>, uid: &str) -> String {
     cluster.succeed("w", &worker, &cluster.prepare(Role::Worker, "w"));
     assert_eq!(cluster.fleet.shell("w", containerd), before);
     let join = cluster.join("w", uid);
-    cluster.succeed("w", &worker, &join);
+    join_with(cluster, &worker, &join);
     cluster.ready("w");
     let id = "kubectl get node w -o 'jsonpath={.spec.providerID}'";
     assert_eq!(cluster.kubectl("id", id), format!("tatara://ssh/{uid}"));

@@ -7,6 +7,7 @@ mod faults;
 pub mod fleet;
 mod install;
 mod killed;
+mod late;
 mod life;
 mod login;
 mod moved;

@@ -75,6 +75,7 @@ fn a_host_is_taken_once_and_its_units_are_followed_to_their_end() {
     cut::stopping(&fleet);
     cut::losing_the_host(&fleet);
     cut::keys_that_a_unit_could_not_remove(&fleet);
+    cut::freed_meanwhile(&fleet);
 }
 
 fn taking(fleet: &Fleet) {

@@ -4,7 +4,9 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::super::observed::Observed;
-use super::{ASK_AGAIN, Action, Plan, State, TRY_AGAIN, consumer, is_deleted, owned, unavailable};
+use super::{
+    ASK_AGAIN, Action, Plan, State, TRY_AGAIN, consumer, is_deleted, owned, reset, unavailable,
+};
 use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::installation::WipePolicy;
 use crate::core::node::{Follow, JobKind};
@@ -41,9 +43,13 @@ fn followed(observed: &Observed, follow: &Follow) -> Plan {
     };
     let is_released = consumer(observed).is_some_and(|consumer| consumer.releasing);
     let mut plan = match follow.job.kind {
-        JobKind::Reset if let Some(failure) = follow.failure() => owned::reset_failed(failure),
+        JobKind::Reset
+            if let Some(failure) = follow.failure().filter(|failure| !reset::is_late(failure)) =>
+        {
+            reset::reset_failed(failure)
+        }
         JobKind::Reset if let Some(message) = still_unstarted(observed, follow) => {
-            owned::failed(message)
+            reset::failed(message)
         }
         JobKind::Reset => unavailable(State::Releasing, Reason::Resetting, far, Next::OnChange),
         kind if let Some(plan) = stopping(observed, kind) => plan,

@@ -9,6 +9,7 @@ mod owned;
 mod power;
 mod ready;
 mod reinstall;
+mod reset;
 mod retain;
 
 use std::time::Duration;

@@ -7,15 +7,15 @@ use kube::ResourceExt;
 use super::super::observed::{Contact, Observed};
 use super::{
     ASK_AGAIN, Action, Plan, State, claimed, consumer, deleted, is_deleted, is_installing,
-    orphaned, reinstall, retain, unavailable,
+    orphaned, reinstall, reset, retain, unavailable,
 };
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::host::ConsumerRef;
 use crate::api::installation::WipePolicy;
 use crate::api::names::FINALIZER_IN_USE;
-use crate::core::node::{Failure, JobKind, Observation, Owner, Ownership, UnitState, UnitStatus};
+use crate::core::node::{Observation, Owner, Ownership};
 use crate::core::proof::{Clean, Evidence, Proof};
-use crate::core::{Next, backoff, claim};
+use crate::core::{Next, claim};
 
 /// Its marker cannot be read, and may be Tatara's: a claim stays until a person has checked.
 pub fn unreadable(text: &str) -> Plan {
@@ -236,9 +236,10 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
     match consumer(observed) {
         Some(consumer) if is_same(observed, consumer, owner) && consumer.releasing => {
             match reinstall::policy(observed) {
-                WipePolicy::Reset => reset(observed, seen, owner, now),
+                WipePolicy::Reset => reset::plan(observed, seen, owner, now),
                 WipePolicy::Retain => retain::plan(observed, seen, owner),
-                WipePolicy::Reinstall => reinstall::on_release(observed, now),
+                WipePolicy::Reinstall => reset::waits(seen, owner)
+                    .unwrap_or_else(|| reinstall::on_release(observed, now)),
             }
         }
         Some(consumer) if is_same(observed, consumer, owner) => {
@@ -288,85 +289,5 @@ pub fn abandoned(observed: &Observed) -> Plan {
             orphaned::end(owner, &command)
         ),
         Next::After(ASK_AGAIN),
-    )
-}
-
-fn reset(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp) -> Plan {
-    let runs = |kind: &JobKind| {
-        let job = seen.job(&owner.marker.job(*kind));
-        job.is_some_and(|job| matches!(job.state, UnitState::Running(_)))
-    };
-    let mut running = JobKind::ALL.into_iter().filter(runs);
-    if let Some(plan) = running.find_map(|kind| claimed::stopping(observed, kind)) {
-        return plan;
-    }
-    let acting = |plan| Plan {
-        actions: vec![Action::Reset(owner.marker.clone())],
-        next: Next::OnChange,
-        ..plan
-    };
-    let go = |message: String| {
-        acting(unavailable(
-            State::Releasing,
-            Reason::Resetting,
-            message,
-            Next::OnChange,
-        ))
-    };
-    // tried again after a pause that grows
-    let again = |plan| {
-        let attempts = &observed.attempts;
-        let wait = backoff::left(attempts.failed, 0.5, attempts.last, now);
-        if wait.is_zero() {
-            return acting(plan);
-        }
-        Plan {
-            next: Next::After(wait),
-            ..plan
-        }
-    };
-    let status = seen.job(&owner.marker.job(JobKind::Reset));
-    let failure = status.and_then(UnitStatus::failure);
-    let unstarted = observed.attempts.unstarted("reset");
-    let mut plan = match status.map(|status| &status.state) {
-        Some(UnitState::Running(_)) if let Some(failure) = failure => acting(reset_failed(failure)),
-        Some(UnitState::Running(at)) => go(format!("reset: {}/{} {}", at.index, at.total, at.step)),
-        Some(UnitState::Succeeded) => {
-            go("the reset succeeded, but the marker still exists; starting the reset again".into())
-        }
-        _ if let Some(message) = unstarted => again(failed(message)),
-        _ if let Some(failure) = failure => again(reset_failed(failure)),
-        Some(UnitState::Interrupted(at)) => {
-            let message = at.interrupted("reset");
-            if observed.attempts.failed == 0 {
-                go(message)
-            } else {
-                again(failed(message))
-            }
-        }
-        Some(UnitState::Failed(_)) | None => go("reset starts".into()),
-    };
-    plan.findings.insert(
-        0,
-        Finding::no(
-            ConditionType::Clean,
-            Reason::NotResetYet,
-            "what its Machine left is removed before it is free",
-        ),
-    );
-    plan
-}
-
-/// A step of the reset failed and has not succeeded since.
-pub(super) fn reset_failed(failure: &Failure) -> Plan {
-    failed(failure.message())
-}
-
-pub(super) fn failed(message: String) -> Plan {
-    unavailable(
-        State::Quarantined,
-        Reason::ResetFailed,
-        message,
-        Next::OnChange,
     )
 }

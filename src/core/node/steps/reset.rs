@@ -13,13 +13,23 @@ pub struct Reset<'a> {
     pub pod_cidrs: &'a [String],
 }
 
-/// The unit that frees a host. Its last step removes the marker, after the one that checks that the host
-/// is clean; when that fails, its findings say what is left, and the marker stays.
+/// The first step of a reset, which undoes nothing.
+pub const DECIDED_STEP: &str = "decided";
+
+/// The unit that frees a host, for [`super::super::start_decided`]. It waits there for a unit that runs, and may arrive late: its
+/// first step ends it where kubeadm has run since it was decided on. Its last step removes the marker, after the one that checks
+/// that the host is clean; when that fails, its findings say what is left, and the marker stays.
 pub fn reset(input: &Reset<'_>) -> UnitSpec {
     let networks = || context! { pod_cidrs => input.pod_cidrs.to_vec() };
     UnitSpec {
         kind: JobKind::Reset,
         steps: vec![
+            step(
+                DECIDED_STEP,
+                "What it was decided on",
+                "steps/reset-decided.sh",
+                context! {},
+            ),
             step(
                 "virtual-ip",
                 "The cluster's address",

@@ -5,7 +5,7 @@ use tatara::core::node::{
     take_host,
 };
 
-use super::{at, end, unit};
+use super::{at, end, open_gate, unit};
 use crate::node::fleet::{Fleet, lossy, marker, now};
 
 pub fn power_cut(fleet: &Fleet) {
@@ -142,4 +142,33 @@ pub fn keys_that_a_unit_could_not_remove(fleet: &Fleet) {
         ""
     );
     assert_eq!(fleet.observe("a").owner, Ownership::Nobody);
+}
+
+/// As where a manager of another version follows the reset that the one before it has begun: what it would start instead leaves the
+/// record that the host is clean.
+pub fn freed_meanwhile(fleet: &Fleet) {
+    let ours = marker("m4");
+    assert_eq!(fleet.take("a", &ours), Take::Taken);
+    let waits = "mkfifo /root/gate; read -r _ </root/gate; rm /root/gate";
+    let steps = [
+        ("gate", waits),
+        ("release", "rm /var/lib/tatara/owner.json"),
+    ];
+    let (before, later) = (
+        unit(JobKind::Reset, &steps),
+        unit(JobKind::Reset, &[("other", "true")]),
+    );
+    let start = |unit| fleet.attach("a", &start_and_follow(&ours, unit, now()).unwrap());
+    let mut runs = start(&before);
+    let gate = Some(Event::Progress(at("gate", 1, 2)));
+    while runs.next() != gate {}
+    let mut follows = start(&later);
+    assert_eq!(follows.next(), gate);
+    open_gate(fleet);
+    assert_eq!(end(&runs.rest()), &UnitState::Succeeded);
+    let refused = Event::Refused(Ownership::Nobody);
+    assert_eq!(follows.rest().last(), Some(&refused));
+    let observed = fleet.observe("a");
+    let record = observed.job(&ours.job(JobKind::Reset)).unwrap();
+    assert_eq!(record.state, UnitState::Succeeded);
 }

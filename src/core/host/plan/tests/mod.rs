@@ -19,9 +19,11 @@ use super::*;
 use crate::api::Host;
 use crate::api::conditions::Status;
 use crate::api::host::HostFacts;
+use crate::api::installation::WipePolicy;
 use crate::api::names::FINALIZER_IN_USE;
 use crate::core::node::{
-    Attempts, Failure, Job, JobKind, Owner, Progress, SoftwareVersions, UnitState, UnitStatus,
+    Attempts, DECIDED_STEP, Failure, Job, JobKind, Owner, Progress, SoftwareVersions, UnitState,
+    UnitStatus,
 };
 use crate::core::proof::Proof;
 
@@ -66,6 +68,7 @@ fn marked(management: &str, uid: &str) -> Ownership {
 fn seen(owner: Ownership) -> Observation {
     Observation {
         clock: 0,
+        kubeadm_runs: String::new(),
         facts: HostFacts::default(),
         owner,
         occupied: Vec::new(),

@@ -59,6 +59,85 @@ fn a_released_host_is_reset_until_it_is_clean() {
     }
 }
 
+/// A manager that has just started follows nothing: a reset that it began would wait on the host for kubeadm, and then undo what
+/// that has made. Found by reading, from what a search had found: a reset by a deposed manager that arrives after init.
+#[test]
+fn no_reset_waits_behind_a_kubeadm_that_makes_a_node() {
+    let reset = [Action::Reset(marker("here", "m"))];
+    for (kind, actions, reason) in [
+        (JobKind::Init, &[][..], "WaitingForStep"),
+        (JobKind::Join, &[], "WaitingForStep"),
+        (JobKind::Prepare, &reset, "Resetting"),
+    ] {
+        let mut observed = saying(&claim("m", true), marked("here", "m"));
+        let Contact::Seen(seen) = &mut observed.contact else {
+            panic!("it answers")
+        };
+        seen.units.push(UnitStatus {
+            retried: None,
+            job: Job::new(kind, "m"),
+            identity: String::new(),
+            state: UnitState::Running(step()),
+        });
+        let now = plan(&observed, at(0));
+        expect(reason, &now, State::Releasing, actions, reason, &[]);
+        assert_eq!(finding(&now, "Clean").reason, "NotResetYet");
+        if !actions.is_empty() {
+            continue;
+        }
+        assert_ne!(now.next, Next::OnChange, "nobody follows it");
+        // nor is the power of such a host cut
+        let mut reinstalled = observed.clone();
+        let host = Arc::make_mut(&mut reinstalled.host);
+        host.spec.wipe_policy = WipePolicy::Reinstall;
+        let now = plan(&reinstalled, at(0));
+        expect(reason, &now, State::Releasing, &[], reason, &[]);
+        // it waits itself, for the reset that runs
+        let Contact::Seen(seen) = &mut observed.contact else {
+            panic!("it answers")
+        };
+        seen.units.push(UnitStatus {
+            retried: None,
+            job: Job::new(JobKind::Reset, "m"),
+            identity: String::new(),
+            state: UnitState::Running(step()),
+        });
+        let now = plan(&observed, at(0));
+        expect("behind", &now, State::Releasing, &reset, "Resetting", &[]);
+    }
+}
+
+/// It has undone nothing: neither trouble nor an attempt that makes the next one wait.
+#[test]
+fn a_reset_that_came_after_kubeadm_is_decided_again() {
+    let mut observed = saying(&claim("m", true), marked("here", "m"));
+    observed.attempts.failed = 3;
+    observed.attempts.last = Some(at(0));
+    let Contact::Seen(seen) = &mut observed.contact else {
+        panic!("it answers")
+    };
+    seen.units.push(UnitStatus {
+        retried: None,
+        job: Job::new(JobKind::Reset, "m"),
+        identity: String::new(),
+        state: UnitState::Failed(Failure {
+            at: Progress {
+                step: DECIDED_STEP.into(),
+                ..step()
+            },
+            exit_code: 1,
+            attempt: 1,
+            since: None,
+            causes: vec!["why: kubeadm ran".into(), "do: Wait".into()],
+            findings: Vec::new(),
+            output: String::new(),
+        }),
+    });
+    let reset = [Action::Reset(marker("here", "m"))];
+    let now = plan(&observed, at(0));
+    expect("again", &now, State::Releasing, &reset, "Resetting", &[]);
+}
+
 #[test]
 fn a_reset_that_failed_says_so_while_it_is_tried_again() {
     let failure = Failure {

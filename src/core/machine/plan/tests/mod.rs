@@ -232,6 +232,7 @@ fn on(mut observed: Observed, owner: Ownership, units: Vec<UnitStatus>) -> Obser
 fn unmarked(units: Vec<UnitStatus>) -> Observation {
     Observation {
         clock: 0,
+        kubeadm_runs: String::new(),
         facts: crate::api::host::HostFacts::default(),
         owner: Ownership::Nobody,
         occupied: Vec::new(),
