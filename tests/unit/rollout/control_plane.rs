@@ -1,67 +1,9 @@
-//! Rollouts of control planes, step by step: one at a time, joins before leaves, and nothing of an old template is made again.
+//! Rollouts of control planes: nothing of an old template is made again.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
 use kube::ResourceExt;
 
-use crate::rollout::golden::golden;
 use crate::rollout::simulation::{World, alias, rolling};
-
-/// Name, replicas, surge and unavailable, the sequence, the fewest that are available, and the most Machines.
-type Row = (&'static str, i32, (i32, i32), &'static str, usize, usize);
-
-const ROWS: [Row; 4] = [
-    (
-        "control plane, 3 replicas, maxSurge 1, maxUnavailable 0",
-        3,
-        (1, 0),
-        "3/1 → 2/1 → 2/2 → 1/2 → 1/3 → 0/3",
-        3,
-        4,
-    ),
-    (
-        "control plane, 1 replica, maxSurge 1, maxUnavailable 0",
-        1,
-        (1, 0),
-        "1/1 → 0/1",
-        1,
-        2,
-    ),
-    (
-        "control plane, 3 replicas, maxSurge 0, maxUnavailable 1",
-        3,
-        (0, 1),
-        "2/0 → 2/1 → 1/1 → 1/2 → 0/2 → 0/3",
-        2,
-        3,
-    ),
-    (
-        "control plane, 5 replicas, maxSurge 3, maxUnavailable 2",
-        5,
-        (3, 2),
-        "5/1 → 4/1 → 4/2 → 3/2 → 3/3 → 2/3 → 2/4 → 1/4 → 1/5 → 0/5",
-        5,
-        6,
-    ),
-];
-
-#[test]
-fn control_planes_are_replaced_one_at_a_time() {
-    let mut differing = Vec::new();
-    for (name, replicas, (surge, unavailable), sequence, fewest, most) in ROWS {
-        let mut world = World::planes(replicas, rolling(Int(surge), Int(unavailable)));
-        world.set_version("v1.36.3");
-        world.settle(40);
-        assert!(world.is_done(), "{name}\n{}", world.transcript);
-        assert_eq!(world.sequence(), sequence, "{name}\n{}", world.transcript);
-        assert_eq!(
-            (world.fewest_available, world.most_machines),
-            (fewest, most),
-            "{name}"
-        );
-        differing.extend(golden(name, &world));
-    }
-    assert!(differing.is_empty(), "{}", differing.join("\n"));
-}
 
 #[test]
 fn what_an_old_set_loses_in_a_rollout_is_made_of_the_new_template() {
