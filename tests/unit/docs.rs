@@ -8,7 +8,7 @@ use tatara::api::conditions::{ConditionType, Reason, Severity};
 use tatara::core::kubeadm::KubernetesVersion;
 use tatara::core::kubeadm::version::{NEWEST_MINOR, OLDEST_MINOR};
 
-fn file(path: &str) -> String {
+pub fn file(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
@@ -247,7 +247,7 @@ fn each_guard_between_tenants_has_a_test_that_is_there() {
 }
 
 /// Whether the source has a test of this name, which is not left out.
-fn is_test(source: &str, name: &str) -> bool {
+pub fn is_test(source: &str, name: &str) -> bool {
     let lines: Vec<&str> = source.lines().map(str::trim).collect();
     let call = format!("fn {name}(");
     let found = lines.iter().position(|line| {

@@ -15,6 +15,7 @@ mod architecture;
 mod completion;
 mod crds;
 mod docs;
+mod durable_facts;
 mod node_scripts;
 mod redfish;
 mod rollout;
