@@ -73,9 +73,10 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
         }
     };
     let status = seen.job(&owner.marker.job(JobKind::Reset));
-    let failure = status
-        .and_then(UnitStatus::failure)
-        .filter(|failure| !is_late(failure));
+    let (failure, late) = match status.and_then(UnitStatus::failure) {
+        Some(failure) if is_late(failure) => (None, true),
+        failure => (failure, false),
+    };
     let unstarted = observed.attempts.unstarted("reset");
     let mut plan = match status.map(|status| &status.state) {
         Some(UnitState::Running(_)) if let Some(failure) = failure => acting(reset_failed(failure)),
@@ -93,6 +94,13 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
                 again(failed(message))
             }
         }
+        // no trouble; where it is so again and again, something on the host keeps changing what is compared
+        Some(UnitState::Failed(_)) if late => again(unavailable(
+            State::Releasing,
+            Reason::Resetting,
+            "kubeadm ran on it after its reset was decided on; the reset starts again",
+            Next::OnChange,
+        )),
         Some(UnitState::Failed(_)) | None => go("reset starts".into()),
     };
     plan.findings.insert(0, not_clean());
