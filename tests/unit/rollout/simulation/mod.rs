@@ -2,6 +2,7 @@
 //! changed by nothing but the two planners, the passing of time, and what a test does to them.
 
 mod dice;
+mod faults;
 mod heard;
 mod observed;
 mod passes;
@@ -9,7 +10,7 @@ mod strategies;
 mod transcript;
 
 pub use dice::Dice;
-pub use passes::Fault;
+pub use faults::Fault;
 pub use strategies::{in_place, on_delete, rolling};
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,25 +5,8 @@ use std::sync::Arc;
 
 use tatara::core::machine_set::live;
 
+use super::faults::Ended;
 use super::*;
-
-/// What goes wrong with a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The manager ends before it; another one starts.
-    Crash,
-    /// It is done, and the answer is lost.
-    Answer,
-}
-
-/// A pass that ended before its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ended {
-    /// With the manager.
-    Crash,
-    /// With an error.
-    Failed,
-}
 
 impl World {
     /// What a pass over the deployment would do.
@@ -353,41 +336,6 @@ impl World {
                 live.status = Some(status);
             }
         })
-    }
-
-    /// A write: it is done, it is heard of later, and it keeps the bounds; or the manager ends before it.
-    fn write(&mut self, change: impl FnOnce(&mut Self)) -> Result<(), Ended> {
-        let fault = match &mut self.fault {
-            Some((0, fault)) => Some(*fault),
-            Some((left, _)) => {
-                *left -= 1;
-                None
-            }
-            None => None,
-        };
-        if fault == Some(Fault::Crash) {
-            return Err(Ended::Crash);
-        }
-        let before = (self.available(), self.machines.len());
-        change(self);
-        self.told();
-        self.judge(before);
-        match fault {
-            Some(_) => {
-                self.fault = None;
-                Err(Ended::Failed)
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Another manager starts: it lists everything, and remembers nothing.
-    fn restart(&mut self) {
-        self.fault = None;
-        self.in_flight = InFlight::default();
-        self.looked = false;
-        self.hear_all();
-        let _ = writeln!(self.transcript, "manager     starts anew");
     }
 
     pub(super) fn uid(&mut self) -> String {

@@ -59,6 +59,18 @@ fn a_released_host_is_reset_until_it_is_clean() {
     }
 }
 
+fn runs(observed: &mut Observed, kind: JobKind) {
+    let Contact::Seen(seen) = &mut observed.contact else {
+        panic!("it answers")
+    };
+    seen.units.push(UnitStatus {
+        retried: None,
+        job: Job::new(kind, "m"),
+        identity: String::new(),
+        state: UnitState::Running(step()),
+    });
+}
+
 /// A manager that has just started follows nothing: a reset that it began would wait on the host for kubeadm, and then undo what
 /// that has made. Found by reading, from what a search had found: a reset by a deposed manager that arrives after init.
 #[test]
@@ -70,15 +82,7 @@ fn no_reset_waits_behind_a_kubeadm_that_makes_a_node() {
         (JobKind::Prepare, &reset, "Resetting"),
     ] {
         let mut observed = saying(&claim("m", true), marked("here", "m"));
-        let Contact::Seen(seen) = &mut observed.contact else {
-            panic!("it answers")
-        };
-        seen.units.push(UnitStatus {
-            retried: None,
-            job: Job::new(kind, "m"),
-            identity: String::new(),
-            state: UnitState::Running(step()),
-        });
+        runs(&mut observed, kind);
         let now = plan(&observed, at(0));
         expect(reason, &now, State::Releasing, actions, reason, &[]);
         assert_eq!(finding(&now, "Clean").reason, "NotResetYet");
@@ -93,15 +97,7 @@ fn no_reset_waits_behind_a_kubeadm_that_makes_a_node() {
         let now = plan(&reinstalled, at(0));
         expect(reason, &now, State::Releasing, &[], reason, &[]);
         // it waits itself, for the reset that runs
-        let Contact::Seen(seen) = &mut observed.contact else {
-            panic!("it answers")
-        };
-        seen.units.push(UnitStatus {
-            retried: None,
-            job: Job::new(JobKind::Reset, "m"),
-            identity: String::new(),
-            state: UnitState::Running(step()),
-        });
+        runs(&mut observed, JobKind::Reset);
         let now = plan(&observed, at(0));
         expect("behind", &now, State::Releasing, &reset, "Resetting", &[]);
     }
