@@ -42,9 +42,9 @@ pub use protocol::{
 pub use render::{ParseError, RenderError, Script};
 pub use spec::UnitSpec;
 pub use steps::{
-    Bootstrap, DECIDED_STEP, POST_KUBEADM, Prepare, Reset, Role, UPGRADE_STEP, UnitError,
-    VirtualIpInput, addons, address, archives, give_address, init, join, kubelet, prepare, reset,
-    upgrade,
+    Bootstrap, DECIDED_LATE, DECIDED_STEP, POST_KUBEADM, Prepare, Reset, Role, UPGRADE_STEP,
+    UnitError, VirtualIpInput, addons, address, archives, give_address, init, join, kubelet,
+    prepare, reset, upgrade,
 };
 pub use unit::{ControlPlaneFile, SecretFile, Step, Unit};
 

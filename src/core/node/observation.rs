@@ -33,7 +33,8 @@ pub struct Observation {
     /// `sha256:<hex>` of kubeadm's file with the CA's certificate, where its key is there as well: from before
     /// `kubeadm init` until the reset.
     pub authority: Option<String>,
-    /// Differs once `kubeadm init` or `join` has begun there, or come further: a reset is decided on as of this.
+    /// Differs once `kubeadm init` or `join` has written something there, or the marker says so: a reset is decided on as of this.
+    /// Empty where it could not be read, which no host compares equal with.
     pub kubeadm_runs: String,
 }
 

@@ -53,7 +53,8 @@ pub fn start_afresh(marker: &Marker, unit: &Unit, now: Timestamp) -> Result<Scri
     start(marker, unit, &afresh, now)
 }
 
-/// As [`start_and_follow`], of a unit that was decided on by an observation: it has its [`Observation::kubeadm_runs`] beside it.
+/// As [`start_afresh`], of a unit that was decided on by an observation, also one in which it had succeeded: it has its
+/// [`Observation::kubeadm_runs`] beside it.
 ///
 /// # Errors
 /// [`RenderError`]: a value contains a NUL character.
@@ -64,8 +65,8 @@ pub fn start_decided(
     now: Timestamp,
 ) -> Result<Script, RenderError> {
     let decided = Start {
+        afresh: true,
         decided: Some(&seen.kubeadm_runs),
-        ..Start::default()
     };
     start(marker, unit, &decided, now)
 }

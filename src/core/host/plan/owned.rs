@@ -238,7 +238,9 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
             match reinstall::policy(observed) {
                 WipePolicy::Reset => reset::plan(observed, seen, owner, now),
                 WipePolicy::Retain => retain::plan(observed, seen, owner),
+                // with its Cluster nothing is lost, and kubeadm would wait for peers that have gone
                 WipePolicy::Reinstall => reset::waits(seen, owner)
+                    .filter(|_| !observed.cluster_goes)
                     .unwrap_or_else(|| reinstall::on_release(observed, now)),
             }
         }

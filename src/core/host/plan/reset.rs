@@ -6,7 +6,7 @@ use super::super::observed::Observed;
 use super::{Action, Plan, State, TRY_AGAIN, claimed, unavailable};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::node::{
-    DECIDED_STEP, Failure, JobKind, Observation, Owner, UnitState, UnitStatus,
+    DECIDED_LATE, DECIDED_STEP, Failure, JobKind, Observation, Owner, UnitState, UnitStatus,
 };
 use crate::core::{Next, backoff};
 
@@ -94,13 +94,7 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
                 again(failed(message))
             }
         }
-        // no trouble; where it is so again and again, something on the host keeps changing what is compared
-        Some(UnitState::Failed(_)) if late => again(unavailable(
-            State::Releasing,
-            Reason::Resetting,
-            "kubeadm ran on it after its reset was decided on; the reset starts again",
-            Next::OnChange,
-        )),
+        Some(UnitState::Failed(_)) if late => again(decided_again(observed.attempts.failed)),
         Some(UnitState::Failed(_)) | None => go("reset starts".into()),
     };
     plan.findings.insert(0, not_clean());
@@ -109,7 +103,21 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
 
 /// Kubeadm has run since that reset was decided on. It has undone nothing, and is decided again by what is there now.
 pub(super) fn is_late(failure: &Failure) -> bool {
-    failure.at.step == DECIDED_STEP
+    failure.at.step == DECIDED_STEP && failure.exit_code == DECIDED_LATE
+}
+
+/// No trouble, unless it is so again and again: then something on the host keeps changing what is compared.
+fn decided_again(failed: u32) -> Plan {
+    const TROUBLE: u32 = 3;
+    let why = "kubeadm ran on it after its reset was decided on";
+    if failed < TROUBLE {
+        let message = format!("{why}; the reset starts again");
+        let next = Next::OnChange;
+        return unavailable(State::Releasing, Reason::Resetting, message, next);
+    }
+    self::failed(format!(
+        "{why}, {failed} times in a row. On the host, stop what runs kubeadm, or what writes to /var/lib/tatara/machines: ls -l --full-time /var/lib/tatara/machines/*/{{init,join}}"
+    ))
 }
 
 /// A step of the reset failed and has not succeeded since.

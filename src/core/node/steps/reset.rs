@@ -15,6 +15,8 @@ pub struct Reset<'a> {
 
 /// The first step of a reset, which undoes nothing.
 pub const DECIDED_STEP: &str = "decided";
+/// Its exit code where kubeadm has run since the reset was decided on.
+pub const DECIDED_LATE: i32 = 79;
 
 /// The unit that frees a host, for [`super::super::start_decided`]. It waits there for a unit that runs, and may arrive late: its
 /// first step ends it where kubeadm has run since it was decided on. Its last step removes the marker, after the one that checks
@@ -28,7 +30,7 @@ pub fn reset(input: &Reset<'_>) -> UnitSpec {
                 DECIDED_STEP,
                 "What it was decided on",
                 "steps/reset-decided.sh",
-                context! {},
+                context! { late => DECIDED_LATE },
             ),
             step(
                 "virtual-ip",

@@ -22,8 +22,8 @@ use crate::api::host::HostFacts;
 use crate::api::installation::WipePolicy;
 use crate::api::names::FINALIZER_IN_USE;
 use crate::core::node::{
-    Attempts, DECIDED_STEP, Failure, Job, JobKind, Owner, Progress, SoftwareVersions, UnitState,
-    UnitStatus,
+    Attempts, DECIDED_LATE, DECIDED_STEP, Failure, Job, JobKind, Owner, Progress, SoftwareVersions,
+    UnitState, UnitStatus,
 };
 use crate::core::proof::Proof;
 

@@ -119,7 +119,7 @@ fn a_reset_that_came_after_kubeadm_is_decided_again() {
                 step: DECIDED_STEP.into(),
                 ..step()
             },
-            exit_code: 1,
+            exit_code: DECIDED_LATE,
             attempt: 1,
             since: None,
             causes: vec!["why: kubeadm ran".into(), "do: Wait".into()],
@@ -134,8 +134,37 @@ fn a_reset_that_came_after_kubeadm_is_decided_again() {
     observed.attempts.failed = 3;
     observed.attempts.last = Some(at(0));
     let now = plan(&observed, at(0));
-    expect("later", &now, State::Releasing, &[], "Resetting", said);
+    let remedy = &["kubeadm ran", "3 times", "stop what runs kubeadm"];
+    expect(
+        "for long",
+        &now,
+        State::Quarantined,
+        &[],
+        "ResetFailed",
+        remedy,
+    );
     assert_ne!(now.next, Next::OnChange);
+    observed.attempts.failed = 2;
+    let now = plan(&observed, at(0));
+    expect("later", &now, State::Releasing, &[], "Resetting", said);
+    // the step may fail as every step does
+    for code in [1, 78, 124, 137] {
+        let Contact::Seen(seen) = &mut observed.contact else {
+            panic!("it answers")
+        };
+        if let UnitState::Failed(failure) = &mut seen.units[0].state {
+            failure.exit_code = code;
+        }
+        let now = plan(&observed, at(100));
+        expect(
+            "fails",
+            &now,
+            State::Quarantined,
+            &reset,
+            "ResetFailed",
+            said,
+        );
+    }
 }
 
 #[test]
