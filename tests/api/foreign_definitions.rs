@@ -5,6 +5,7 @@ use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 use crate::support::plane::Plane;
+use crate::support::programs::program;
 
 /// As another project defines Machines; applied by the very tool that applies ours.
 const FOREIGN: &str = r#"
@@ -25,10 +26,7 @@ spec:
 "#;
 
 fn kubectl(plane: &Plane, arguments: &[&str], input: &str) -> Output {
-    let tool = concat!(env!("CARGO_MANIFEST_DIR"), "/hack/binaries");
-    let path = Command::new(tool).args(["path", "kubectl"]).output();
-    let path = String::from_utf8(path.expect("hack/binaries").stdout).expect("text");
-    let mut child = Command::new(path.trim())
+    let mut child = Command::new(program("kubectl"))
         .args(arguments)
         .env("KUBECONFIG", plane.dir().join("admin.kubeconfig"))
         .stdin(Stdio::piped())

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::support::commands::both;
+use crate::support::programs::program;
 use k8s_openapi::jiff::Timestamp;
 
 const HYPERVISOR: &str = "vmjoin";
@@ -53,7 +54,7 @@ impl Quickstart {
     }
 
     fn ask(&self, kubeconfig: &str, arguments: &[&str]) -> Output {
-        Command::new(self.hack("binaries", &["path", "kubectl"]))
+        Command::new(program("kubectl"))
             .arg("--kubeconfig")
             .arg(self.path(kubeconfig))
             .args(arguments)
@@ -107,8 +108,7 @@ impl Drop for Quickstart {
                 ("management/admin.kubeconfig", "cluster-api"),
                 ("quickstart.kubeconfig", "nodes,pods"),
             ] {
-                let kubectl = self.run("binaries", &["path", "kubectl"]);
-                let told = Command::new(String::from_utf8_lossy(&kubectl.stdout).trim())
+                let told = Command::new(program("kubectl"))
                     .arg("--kubeconfig")
                     .arg(self.path(kubeconfig))
                     .args(["get", what, "-A", "-o", "wide"])

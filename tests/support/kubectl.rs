@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::plane::Plane;
+use super::programs::program;
 
 static INSTALLED: OnceLock<Installed> = OnceLock::new();
 
 /// A plane in which Tatara is installed; it lives as long as the tests of the file.
 pub struct Installed {
     plane: Arc<Plane>,
-    kubectl: PathBuf,
+    kubectl: String,
 }
 
 /// What a command said.
@@ -64,13 +65,9 @@ pub fn repository(path: &str) -> String {
 
 impl Installed {
     fn new() -> Self {
-        let path = Command::new(repository("hack/binaries"))
-            .args(["path", "kubectl"])
-            .output();
-        let path = String::from_utf8(path.expect("hack/binaries").stdout).expect("text");
         let installed = Self {
             plane: Plane::shared(),
-            kubectl: path.trim().into(),
+            kubectl: program("kubectl"),
         };
         installed
             .run(

@@ -18,6 +18,7 @@ pub mod kinds;
 pub mod kubectl;
 mod left;
 pub mod plane;
+pub mod programs;
 mod progress;
 pub mod versions;
 pub mod wait;

@@ -17,6 +17,7 @@ use super::commands::{both, done};
 use super::conditions::{is_true, of_host, said};
 use super::environment::{Of, surround};
 use super::left;
+use super::programs::program;
 use super::wait::within;
 
 pub struct World {
@@ -182,8 +183,7 @@ impl World {
     }
 
     fn kubectl_with(&self, kubeconfig: &str) -> Command {
-        let program = done(self.hack("binaries").args(["path", "kubectl"]));
-        let mut command = Command::new(program.trim());
+        let mut command = Command::new(program("kubectl"));
         command.arg("--kubeconfig").arg(self.run().join(kubeconfig));
         command
     }

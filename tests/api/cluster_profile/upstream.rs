@@ -1,7 +1,6 @@
 //! The example consumer of cluster-inventory-api and its `kubeconfig-secretreader` plugin, unmodified:
 //! with the rights of templates/profile-consumer/ in the management cluster, and nothing else.
 
-use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
@@ -12,25 +11,8 @@ use tatara::workload::{addons, manifests};
 
 use crate::cluster_profile::passes::Profiles;
 use crate::cluster_profile::world::{World, at};
+use crate::support::programs::program;
 use crate::support::wait::eventually;
-
-/// Where a program of `hack/binaries` is, built if need be.
-fn program(name: &str) -> String {
-    let tool = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("hack/binaries");
-    let output = Command::new(tool)
-        .args(["path", name])
-        .output()
-        .expect("hack/binaries");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout)
-        .expect("a path")
-        .trim()
-        .to_owned()
-}
 
 /// The rights that the template gives, for an account of the inventory's namespace.
 async fn give_rights(world: &World, inventory: &str) {

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::commands::{both, done, values};
 use crate::support::plane::Plane;
+use crate::support::programs::program;
 use crate::support::wait::until_true;
 
 /// Name of the Hypervisor object, and of the Secret beside it.
@@ -39,7 +40,7 @@ impl World {
     /// A Cluster `c`, and a Hypervisor that is Available.
     pub async fn new(name: &'static str, subnet: &'static str) -> Self {
         let plane = Plane::own();
-        let kubectl = done(Command::new(repository("hack/binaries")).args(["path", "kubectl"]));
+        let kubectl = program("kubectl");
         let dir = tempfile::tempdir().expect("a temporary folder");
         for path in ["templates/install/if-missing", "crds", "templates/install"] {
             let mut apply = Command::new(&kubectl);

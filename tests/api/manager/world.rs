@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::manager::process::{install, manage, manage_guarded, manage_packed};
 use crate::support::commands::{both, done};
 use crate::support::plane::Plane;
+use crate::support::programs::program;
 use crate::support::wait::until_true;
 
 /// The Secrets that the manager makes for a cluster.
@@ -84,7 +85,7 @@ impl World {
     /// a Host that does not answer.
     pub async fn new(namespace: &'static str) -> Self {
         let plane = Plane::own();
-        let kubectl = done(Command::new(repository("hack/binaries")).args(["path", "kubectl"]));
+        let kubectl = program("kubectl");
         let dir = tempfile::tempdir().expect("a temporary folder");
         install(&kubectl, &plane);
         let world = Self {
