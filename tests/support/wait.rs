@@ -1,17 +1,21 @@
 //! Waiting for real programs: none says when it has done what a test waits for.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-const BETWEEN: Duration = Duration::from_millis(100);
+/// Least and most between two questions.
+const PAUSE: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
 
-/// Asks until there is an answer; a test fails after `seconds`.
+/// Asks until there is an answer; a test fails after `seconds`. It pauses twice as long as a question took: a kubectl
+/// or a command over SSH takes the processor from what it waits for.
 pub async fn within<T>(what: &str, seconds: u64, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
     let asking = async {
         loop {
+            let asked = Instant::now();
             if let Some(answer) = ask().await {
                 return answer;
             }
-            tokio::time::sleep(BETWEEN).await;
+            let [least, most] = PAUSE;
+            tokio::time::sleep((asked.elapsed() * 2).clamp(least, most)).await;
         }
     };
     let answer = tokio::time::timeout(Duration::from_secs(seconds), asking).await;
