@@ -11,6 +11,7 @@
     reason = "a test has no other clock, and waits for real programs"
 )]
 
+mod alone;
 mod life;
 mod logs;
 mod node;

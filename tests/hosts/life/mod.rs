@@ -2,15 +2,13 @@
 
 mod budget;
 mod claims;
-mod components;
-mod control_planes;
 mod copied;
 mod crash;
 mod deletion;
 mod dropped;
 mod edited;
 mod examples;
-mod gates;
+pub mod gates;
 mod hosts;
 mod install;
 mod jump;
@@ -20,7 +18,6 @@ mod redfish;
 mod reinstall;
 mod restored;
 mod secrets;
-mod settings;
 mod simulated_installer;
 mod turn;
 mod whole;

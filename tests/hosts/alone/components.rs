@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tatara::api::Machine;
 
-use super::gates;
+use crate::life::gates;
 use crate::support::conditions::said;
 use crate::support::wait::within;
 use crate::support::world::World;

@@ -8,7 +8,8 @@ use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use tatara::api::{Cluster, Machine};
 
-use super::{components, gates, settings};
+use super::{components, settings};
+use crate::life::gates;
 use crate::support::conditions::said;
 use crate::support::etcd::{ETCDCTL, members, with_longer_timeouts};
 use crate::support::wait::within;
