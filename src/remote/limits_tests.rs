@@ -104,3 +104,56 @@ async fn a_namespace_stands_in_the_queue_once_however_many_servers_it_has() {
         assert!(waiting.await.is_some(), "the others have theirs after that");
     }
 }
+
+#[test]
+fn the_page_on_security_has_each_of_these_limits() {
+    let page = include_str!("../../docs/security.md");
+    let bytes = |of: usize| match of >> 20 {
+        0 => format!("{} KiB", of >> 10),
+        mib => format!("{mib} MiB"),
+    };
+    let number = |of: usize| match (of / 1_000_000, of / 1_000 % 1_000, of % 1_000) {
+        (0, 0, ones) => ones.to_string(),
+        (0, thousands, ones) => format!("{thousands},{ones:03}"),
+        (millions, thousands, ones) => format!("{millions},{thousands:03},{ones:03}"),
+    };
+    let seconds = |of: Duration| format!("{} s", of.as_secs());
+    let turns = ["none", "one", "two", "three", "four"][TURNS];
+    let rows = [
+        (
+            "an answer, or a page of a list |",
+            vec![
+                bytes(ANSWER),
+                format!("{} objects", number(OBJECTS)),
+                format!("{} values", number(VALUES)),
+                seconds(CALL),
+            ],
+        ),
+        (
+            "the rest of an answer",
+            vec![
+                bytes(SMALL),
+                format!("{turns} at once"),
+                seconds(WAIT),
+                seconds(TURN),
+            ],
+        ),
+        ("pages of a list |", vec![number(PAGES), seconds(LIST)]),
+        ("a line of a watch |", vec![bytes(LINE), seconds(SILENCE)]),
+        ("a watch |", vec![bytes(WATCH)]),
+        (
+            "Nodes of a workload cluster |",
+            vec![number(NODES), bytes(VIEWS)],
+        ),
+        ("Nodes of all workload clusters |", vec![bytes(ALL_VIEWS)]),
+        ("headers of an answer |", vec![number(HEADERS)]),
+    ];
+    for (name, limits) in rows {
+        let begin = format!("| {name}");
+        let row = page.lines().find(|line| line.starts_with(&begin));
+        let row = row.expect(name);
+        for limit in limits {
+            assert!(row.contains(&limit), "no {limit} in: {row}");
+        }
+    }
+}
