@@ -12,8 +12,8 @@
 )]
 
 mod alone;
+mod host;
 mod life;
 mod logs;
-mod node;
 #[path = "../support/mod.rs"]
 mod support;

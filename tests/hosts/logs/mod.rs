@@ -12,7 +12,7 @@ use serde_json::json;
 use tatara::api::{Host, Machine};
 use tatara::core::node::{JobKind, Step, Take, Unit, start_and_follow};
 
-use crate::node::fleet::{self, Fleet, marker, now};
+use crate::host::fleet::{self, Fleet, marker, now};
 use crate::support::kinds;
 use crate::support::plane::Plane;
 use crate::support::versions::pinned;

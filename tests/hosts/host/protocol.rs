@@ -9,7 +9,7 @@ use tatara::core::node::{
     start_and_follow,
 };
 
-use crate::node::fleet::{Fleet, lossy, marker, now};
+use crate::host::fleet::{Fleet, lossy, marker, now};
 
 fn unit(kind: JobKind, steps: &[(&'static str, &str)]) -> Unit {
     Unit {

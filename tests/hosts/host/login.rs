@@ -10,7 +10,7 @@ use tatara::core::node::{JobKind, SecretFile, Step, Unit, start_and_follow};
 use tatara::remote::{Credential, Hop, Pool, RunError, Target};
 use tracing_subscriber::EnvFilter;
 
-use crate::node::fleet::{Fleet, lossy, marker, now};
+use crate::host::fleet::{Fleet, lossy, marker, now};
 use crate::support::canaries::{Canaries, CommandLines};
 
 const PASSPHRASE: &str = "canary-passphrase-4c1f";
@@ -139,7 +139,7 @@ async fn a_login_leaves_no_trace_of_its_secrets_and_says_when_sudo_refuses() {
     for line in watch.end() {
         assert!(canaries.found_in(&line).is_empty(), "{}", lossy(&line));
     }
-    crate::node::secrets::are_gone(&fleet, "a", &canaries);
+    crate::host::secrets::are_gone(&fleet, "a", &canaries);
     let log = log.0.lock().unwrap();
     assert!(lossy(&log).contains("russh"), "nothing was logged");
     assert!(canaries.found_in(&log).is_empty());

@@ -3,8 +3,8 @@
 use tatara::core::node::{Event, JobKind, Ownership, Role, UnitState};
 
 use super::{address, by_hand, late, secrets, strangers};
-use crate::node::cluster::Cluster;
-use crate::node::fleet::{Fleet, lossy, marker};
+use crate::host::cluster::Cluster;
+use crate::host::fleet::{Fleet, lossy, marker};
 use crate::support::canaries::CommandLines;
 
 #[test]

@@ -2,9 +2,9 @@
 
 use tatara::core::node::{Job, JobKind, Role, UnitState};
 
-use crate::node::cluster::Cluster;
-use crate::node::faults::failure;
-use crate::node::fleet::{Fleet, marker};
+use crate::host::cluster::Cluster;
+use crate::host::faults::failure;
+use crate::host::fleet::{Fleet, marker};
 
 /// Whether the host has the address.
 const HELD: &str = "ip -o addr show dev eth0 | grep -o '10.84.0.100/32'";

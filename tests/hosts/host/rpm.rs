@@ -4,8 +4,8 @@
 use tatara::api::machine_provider_spec::{NodeSettings, Software, SoftwareSource};
 use tatara::core::node::Role;
 
-use crate::node::cluster::Cluster;
-use crate::node::fleet::{Fleet, marker};
+use crate::host::cluster::Cluster;
+use crate::host::fleet::{Fleet, marker};
 
 /// The simulated package manager: notes its arguments; knows kubelet, kubeadm and kubectl once a
 /// repository is configured, and takes everything else from the host's real packages.

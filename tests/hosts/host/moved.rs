@@ -4,10 +4,10 @@
 use serde_json::json;
 use tatara::core::node::{Role, start_and_follow};
 
-use crate::node::cluster::Cluster;
-use crate::node::faults::{codes, failure, until_step};
-use crate::node::fleet::{Fleet, marker, now};
-use crate::node::life::nothing_of_kubernetes;
+use crate::host::cluster::Cluster;
+use crate::host::faults::{codes, failure, until_step};
+use crate::host::fleet::{Fleet, marker, now};
+use crate::host::life::nothing_of_kubernetes;
 
 /// As a cluster has it that was made before the kubelet's folder could be named only by its administrator.
 const KUBELET: &str = "echo 'KUBELET_EXTRA_ARGS=--root-dir=/srv/kubelet' >/etc/default/kubelet";

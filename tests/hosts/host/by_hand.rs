@@ -2,10 +2,10 @@
 
 use tatara::core::node::{Ownership, Take};
 
-use crate::node::address;
-use crate::node::cluster::Cluster;
-use crate::node::fleet::{marker, root};
-use crate::node::life::nothing_of_kubernetes;
+use crate::host::address;
+use crate::host::cluster::Cluster;
+use crate::host::fleet::{marker, root};
+use crate::host::life::nothing_of_kubernetes;
 
 /// The script that the document shows under "Undo".
 fn shown() -> String {

@@ -5,9 +5,9 @@ use std::process::Command;
 use tatara::api::machine_provider_spec::{NodeFile, NodeSettings, Software, SoftwareSource};
 use tatara::core::node::{Event, Job, JobKind, Role, UnitState, start_and_follow};
 
-use crate::node::cluster::Cluster;
-use crate::node::faults::until_step;
-use crate::node::fleet::{Fleet, lossy, marker, now, root};
+use crate::host::cluster::Cluster;
+use crate::host::faults::until_step;
+use crate::host::fleet::{Fleet, lossy, marker, now, root};
 use crate::support::versions::pinned;
 
 /// The archive of the cluster's images, as `imageArchives` names it.

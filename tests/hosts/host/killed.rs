@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::node::fleet::{lossy, root};
+use crate::host::fleet::{lossy, root};
 
 /// A script of `hack/` for a run with a folder of its own, as long as the process `owner` lives.
 fn hack(script: &[&str], subnet: &str, folder: &Path, owner: u32) -> Output {

@@ -5,8 +5,8 @@ use tatara::core::node::{
     Event, Finding, Job, JobKind, Role, Step, Unit, UnitState, start_and_follow, take_host,
 };
 
-use crate::node::cluster::Cluster;
-use crate::node::fleet::{Attached, Fleet, marker, now};
+use crate::host::cluster::Cluster;
+use crate::host::fleet::{Attached, Fleet, marker, now};
 
 pub fn failure(events: &[Event]) -> &tatara::core::node::Failure {
     match events.last() {
@@ -163,11 +163,11 @@ fn an_unprivileged_login_with_sudo_is_as_good_as_root() {
             script.as_str(),
         );
         assert!(output.status.success());
-        assert_eq!(crate::node::fleet::lossy(&output.stderr), "");
+        assert_eq!(crate::host::fleet::lossy(&output.stderr), "");
     }
     let log = fleet.run("a", &tatara::core::node::log("m-1", None).unwrap());
     assert_eq!(
-        crate::node::fleet::lossy(&log),
+        crate::host::fleet::lossy(&log),
         "==> prepare: who (exit code 0)\nroot\nnot a tty\n"
     );
 }

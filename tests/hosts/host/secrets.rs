@@ -4,8 +4,8 @@
 use secrecy::ExposeSecret as _;
 use tatara::core::node::Unit;
 
-use crate::node::cluster::Cluster;
-use crate::node::fleet::{Fleet, lossy};
+use crate::host::cluster::Cluster;
+use crate::host::fleet::{Fleet, lossy};
 use crate::support::canaries::Canaries;
 
 /// Where keys and tokens live on a node, readable by root alone.

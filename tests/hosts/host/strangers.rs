@@ -2,9 +2,9 @@
 
 use tatara::core::node::{Event, Marker, Ownership, Role, Take, UnitState};
 
-use crate::node::cluster::Cluster;
-use crate::node::faults::{codes, failure};
-use crate::node::fleet::{Fleet, marker};
+use crate::host::cluster::Cluster;
+use crate::host::faults::{codes, failure};
+use crate::host::fleet::{Fleet, marker};
 
 /// What a cluster is made of on its host; processes by their ids.
 fn state(fleet: &Fleet) -> String {

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use tatara::core::node::{Role, Take, start_and_follow};
 
-use crate::node::cluster::Cluster;
-use crate::node::faults::{codes, failure};
-use crate::node::fleet::{Fleet, marker, now};
+use crate::host::cluster::Cluster;
+use crate::host::faults::{codes, failure};
+use crate::host::fleet::{Fleet, marker, now};
 
 /// Makes everything wrong that a preflight looks at. What a host made of namespaces has from its
 /// machine (memory, swap, processor) is put in its place as the kernel would say it.

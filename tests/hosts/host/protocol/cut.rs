@@ -6,7 +6,7 @@ use tatara::core::node::{
 };
 
 use super::{at, end, open_gate, unit};
-use crate::node::fleet::{Fleet, lossy, marker, now};
+use crate::host::fleet::{Fleet, lossy, marker, now};
 
 pub fn power_cut(fleet: &Fleet) {
     let ours = marker("m1");

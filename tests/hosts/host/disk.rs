@@ -3,9 +3,9 @@
 use tatara::api::machine_provider_spec::{NodeSettings, Software, SoftwareSource};
 use tatara::core::node::{JobKind, Role, Step, Unit};
 
-use crate::node::cluster::Cluster;
-use crate::node::faults::failure;
-use crate::node::fleet::{Fleet, marker};
+use crate::host::cluster::Cluster;
+use crate::host::faults::failure;
+use crate::host::fleet::{Fleet, marker};
 
 #[test]
 #[ignore = "needs hosts"]

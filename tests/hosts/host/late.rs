@@ -4,9 +4,9 @@ use tatara::core::node::{
     DECIDED_STEP, Event, Marker, Unit, UnitState, start_and_follow, start_decided,
 };
 
-use crate::node::cluster::Cluster;
-use crate::node::faults::{failure, until_step};
-use crate::node::fleet::now;
+use crate::host::cluster::Cluster;
+use crate::host::faults::{failure, until_step};
+use crate::host::fleet::now;
 
 /// How a worker joins.
 pub type Join = fn(&Cluster<'_>, &Marker, &Unit);

@@ -15,7 +15,7 @@ use tatara::core::node::{
 use tatara::pki::Authorities;
 use tatara::pki::authorities::control_plane_files;
 
-use crate::node::fleet::{Fleet, lossy, marker, now, root};
+use crate::host::fleet::{Fleet, lossy, marker, now, root};
 use crate::support::versions::pinned;
 
 pub struct Cluster<'a> {
