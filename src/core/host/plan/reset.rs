@@ -63,7 +63,8 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
     // tried again after a pause that grows
     let again = |plan| {
         let attempts = &observed.attempts;
-        let wait = backoff::left(attempts.failed, 0.5, attempts.last, now);
+        let jitter = backoff::jitter(&owner.marker.uid);
+        let wait = backoff::left(attempts.failed, jitter, attempts.last, now);
         if wait.is_zero() {
             return acting(plan);
         }

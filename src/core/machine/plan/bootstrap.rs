@@ -352,7 +352,8 @@ pub(super) fn run(observed: &Observed, seen: &Observation, unit: JobKind, now: T
 
 pub(super) fn retry(observed: &Observed, finding: Finding, unit: JobKind, now: Timestamp) -> Plan {
     let attempts = observed.attempts(unit);
-    let wait = backoff::left(attempts.failed, jitter(observed.uid()), attempts.last, now);
+    let jitter = backoff::jitter(observed.uid());
+    let wait = backoff::left(attempts.failed, jitter, attempts.last, now);
     if wait.is_zero() {
         Plan::act(Action::RunJob(unit), finding)
     } else {
@@ -361,12 +362,6 @@ pub(super) fn retry(observed: &Observed, finding: Finding, unit: JobKind, now: T
             ..Plan::waiting(finding)
         }
     }
-}
-
-/// A share of the back-off that differs between Machines and not between passes.
-fn jitter(uid: &str) -> f64 {
-    let sum: u32 = uid.bytes().map(u32::from).sum();
-    f64::from(sum % 100) / 100.0
 }
 
 fn waiting_for_node(observed: &Observed) -> Plan {

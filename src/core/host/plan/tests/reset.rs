@@ -257,6 +257,18 @@ fn a_reset_that_cannot_start_or_is_interrupted_again_pauses_and_says_why() {
     }
 }
 
+/// With a Cluster all its hosts are reset at once, and what one of them fails by may be shared.
+#[test]
+fn resets_that_failed_together_are_not_tried_again_together() {
+    let again = |uid: &str| {
+        let mut observed = saying(&claim(uid, true), marked("here", uid));
+        observed.attempts = Attempts::default().and(Some("disk full".into()), at(0));
+        plan(&observed, at(0)).next
+    };
+    assert_ne!(again("m"), again("n"));
+    assert_eq!(again("m"), again("m"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_000))]
 
