@@ -16,7 +16,7 @@ use crate::core::machine::live::{self, Check};
 use crate::core::machine::plan::Action;
 use crate::core::machine::plan::claim::chosen;
 use crate::core::machine::units::{addons, archives, kubelet, upgrade};
-use crate::core::node::{self, Job, JobKind, Take, Unit, UnitState};
+use crate::core::node::{self, Job, JobKind, Take, Unit, UnitStatus};
 use crate::core::proof::Over;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::providers::Server;
@@ -161,10 +161,8 @@ async fn run_job(
 }
 
 fn is_running(observed: &Observed, unit: JobKind) -> bool {
-    observed
-        .seen()
-        .and_then(|seen| seen.job(&observed.marker.job(unit)))
-        .is_some_and(|status| matches!(status.state, UnitState::Running(_)))
+    let seen = observed.seen();
+    seen.is_some_and(|seen| seen.runs(&observed.marker.job(unit)))
 }
 
 async fn start(
@@ -219,7 +217,7 @@ async fn launch(
     let job = observed
         .seen()
         .and_then(|seen| seen.job(&observed.marker.job(name)));
-    let script = if job.is_some_and(|job| job.state == UnitState::Succeeded) {
+    let script = if job.is_some_and(UnitStatus::has_succeeded) {
         node::start_afresh(&observed.marker, unit, now)
     } else {
         node::start_and_follow(&observed.marker, unit, now)

@@ -3,7 +3,7 @@
 use super::observed::{Contact, Lookup, Observed, Placement};
 use super::units::node_name;
 use crate::core::control_plane::{Member, Members};
-use crate::core::node::{JobKind, Observation, UnitState};
+use crate::core::node::{JobKind, Observation};
 use crate::core::proof::{MemberProof, MemberState, TurnIsOver};
 
 /// Another control-plane Machine of the cluster.
@@ -81,9 +81,7 @@ impl Observed {
             .of(&self.marker)
             .is_some_and(|owner| owner.joined);
         let is_running = |kind: &JobKind| {
-            let job = seen.job(&self.marker.job(*kind));
-            let is_running = job.is_some_and(|job| matches!(job.state, UnitState::Running(_)));
-            is_running && !(is_joined && *kind == JobKind::Join)
+            seen.runs(&self.marker.job(*kind)) && !(is_joined && *kind == JobKind::Join)
         };
         JobKind::OF_MEMBER.into_iter().find(is_running)
     }

@@ -73,6 +73,16 @@ pub struct UnitStatus {
 }
 
 impl UnitStatus {
+    /// Whether it runs.
+    pub fn is_running(&self) -> bool {
+        matches!(self.state, UnitState::Running(_))
+    }
+
+    /// Whether it has succeeded.
+    pub fn has_succeeded(&self) -> bool {
+        self.state == UnitState::Succeeded
+    }
+
     /// The step that failed and has not succeeded since: also while it is tried again.
     pub fn failure(&self) -> Option<&Failure> {
         match &self.state {

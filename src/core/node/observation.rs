@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use super::event::UnitStatus;
 use super::finding::Finding;
-use super::job::Job;
-use super::marker::Ownership;
+use super::job::{Job, JobKind};
+use super::marker::{Marker, Ownership};
 use super::render::ParseError;
 use crate::api::host::HostFacts;
 
@@ -128,6 +128,17 @@ impl Observation {
     /// State of this job, if it was ever started on the host.
     pub fn job(&self, job: &Job) -> Option<&UnitStatus> {
         self.units.iter().find(|status| status.job == *job)
+    }
+
+    /// Whether this job runs.
+    pub fn runs(&self, job: &Job) -> bool {
+        self.job(job).is_some_and(UnitStatus::is_running)
+    }
+
+    /// The jobs of this Machine that run, in the order of its life.
+    pub fn running(&self, marker: &Marker) -> impl Iterator<Item = JobKind> {
+        let runs = |kind: &JobKind| self.runs(&marker.job(*kind));
+        JobKind::ALL.into_iter().filter(runs)
     }
 
     /// The step of this job that failed and has not succeeded since.

@@ -13,7 +13,7 @@ use crate::core::control_plane::component::Components;
 use crate::core::machine::{
     Contact, ControlPlaneMachine, Infrastructure, LastLook, Lookup, Observed, Placement,
 };
-use crate::core::node::{JobKind, UnitState};
+use crate::core::node::JobKind;
 
 /// What was last read of the etcd of a Cluster.
 pub(super) fn last(workloads: &Workloads, cluster: &Cluster) -> Lookup<Arc<Members>> {
@@ -104,7 +104,7 @@ pub(super) fn note_address(controller: &Machines, observed: &mut Observed) {
         return;
     };
     let job = seen.job(&observed.marker.job(JobKind::Address));
-    let applied = job.filter(|job| job.state == UnitState::Succeeded);
+    let applied = job.filter(|job| job.has_succeeded());
     observed.applied_address = applied.map(|job| job.identity.clone());
     let before = match &observed.applied_address {
         Some(identity) => controller

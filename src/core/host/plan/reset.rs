@@ -10,18 +10,11 @@ use crate::core::node::{
 };
 use crate::core::{Next, backoff};
 
-fn running<'a>(seen: &'a Observation, owner: &'a Owner) -> impl Iterator<Item = JobKind> + 'a {
-    JobKind::ALL.into_iter().filter(|kind| {
-        let job = seen.job(&owner.marker.job(*kind));
-        job.is_some_and(|job| matches!(job.state, UnitState::Running(_)))
-    })
-}
-
 /// A kubeadm that makes a node there, and that nobody follows, decides by what it makes whether the host may be reset, or lose its
 /// power.
 pub fn waits(seen: &Observation, owner: &Owner) -> Option<Plan> {
     let makes_node = |kind: &JobKind| matches!(kind, JobKind::Init | JobKind::Join);
-    let kind = running(seen, owner).find(makes_node)?;
+    let kind = seen.running(&owner.marker).find(makes_node)?;
     let message = format!(
         "its Machine released it; it is judged again when {} has ended, which runs on it",
         kind.title()
@@ -39,11 +32,15 @@ fn not_clean() -> Finding {
 
 /// The reset, unless something is waited for.
 pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timestamp) -> Plan {
-    let mut stopping = running(seen, owner).map(|kind| claimed::stopping(observed, kind));
+    let mut stopping = seen
+        .running(&owner.marker)
+        .map(|kind| claimed::stopping(observed, kind));
     if let Some(plan) = stopping.find_map(|plan| plan) {
         return plan;
     }
-    let is_under_way = running(seen, owner).any(|kind| kind == JobKind::Reset);
+    let is_under_way = seen
+        .running(&owner.marker)
+        .any(|kind| kind == JobKind::Reset);
     if let Some(plan) = waits(seen, owner).filter(|_| !is_under_way) {
         return plan;
     }

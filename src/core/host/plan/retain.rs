@@ -6,18 +6,14 @@ use super::super::observed::Observed;
 use super::{ASK_AGAIN, Action, Plan, State, TRY_AGAIN, consumer, unavailable};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::Next;
-use crate::core::node::{JobKind, Observation, Owner, UnitState};
+use crate::core::node::{JobKind, Observation, Owner};
 
 /// Its data is kept. Its kubelet would bring the node back into the cluster, and its pods would go on beside their successors:
 /// both end.
 pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
-    let is_running = |kind: &JobKind| {
-        let job = seen.job(&owner.marker.job(*kind));
-        job.is_some_and(|job| matches!(job.state, UnitState::Running(_)))
-    };
     // a job of its Machine would start the kubelet again
-    let mut jobs = JobKind::ALL.into_iter();
-    let runs = jobs.find(|kind| *kind != JobKind::Reset && is_running(kind));
+    let mut running = seen.running(&owner.marker);
+    let runs = running.find(|kind| *kind != JobKind::Reset);
     let mut plan = if let Some(kind) = runs {
         let message = format!(
             "its Machine released it; its kubelet and its pods are stopped when the step that runs on it has ended ({}), and its data is kept, as set by spec.wipePolicy",

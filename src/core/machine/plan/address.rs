@@ -91,7 +91,7 @@ fn job<'a>(observed: &Observed, seen: &'a Observation) -> Option<&'a UnitStatus>
 }
 
 fn is_running(job: &UnitStatus) -> bool {
-    matches!(job.state, UnitState::Running(_))
+    job.is_running()
 }
 
 /// Starts a unit, attaches to it, or waits before it is tried again. How one with other steps ended does not count.

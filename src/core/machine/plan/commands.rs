@@ -66,9 +66,6 @@ fn on_host(observed: &Observed, seen: &Observation, now: Timestamp) -> Option<Pl
 
 /// kubeadm has made the Node, and goes on.
 fn running_unit(observed: &Observed, seen: &Observation) -> Option<JobKind> {
-    let runs = |unit: &JobKind| {
-        seen.job(&observed.marker.job(*unit))
-            .is_some_and(|status| matches!(status.state, UnitState::Running(_)))
-    };
+    let runs = |kind: &JobKind| seen.runs(&observed.marker.job(*kind));
     [JobKind::Init, JobKind::Join].into_iter().find(runs)
 }

@@ -127,8 +127,7 @@ impl OnHost<'_> {
     }
 
     fn runs(&self, kind: JobKind) -> bool {
-        let job = self.job(kind);
-        job.is_some_and(|job| matches!(job.state, UnitState::Running(_)))
+        self.seen.runs(&self.observed.marker.job(kind))
     }
 
     /// A job that runs comes to its end, also where something else is wanted by now.
