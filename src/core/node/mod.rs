@@ -13,6 +13,7 @@
 //! starts. Whoever waits holds no state: the script of a running step is locked, waiting is taking
 //! its lock, and attaching again is sending the script again.
 
+mod attempt;
 mod cause;
 mod event;
 mod finding;
@@ -27,6 +28,7 @@ mod spec;
 mod steps;
 mod unit;
 
+pub use attempt::{Attempt, Setback, Wanted};
 pub use cause::Cause;
 pub use event::{Event, Failure, Progress, Take, UnitState, UnitStatus, parse_event, parse_take};
 pub use finding::Finding;
