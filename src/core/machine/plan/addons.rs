@@ -7,8 +7,8 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::neighbours::AddonsDue;
 use super::super::observed::{Contact, Infrastructure, Observed};
 use super::super::units;
-use super::bootstrap::{ASK_AGAIN, followed_job, run};
-use super::{Action, Plan, known_node};
+use super::bootstrap::{ASK_AGAIN, run};
+use super::{Action, Plan, job, known_node};
 use crate::api::conditions::{ConditionType, Finding, Status};
 use crate::core::Next;
 use crate::core::node::{JobKind, Observation, UnitState};
@@ -46,7 +46,7 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
         Contact::SelfRegistering(_) => return,
         Contact::Seen(seen) => on_host(observed, seen, version, now),
         Contact::NotAsked => match &observed.follow {
-            Some(follow) if follow.job.kind == JobKind::Addons => followed_job(observed, follow),
+            Some(follow) if follow.job.kind == JobKind::Addons => job::followed(observed, follow),
             _ => wait("waiting for another job on its host".into()),
         },
         Contact::Unreachable { message, .. } => wait(message.clone()),

@@ -9,16 +9,16 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::member::ControlPlaneMachine;
 use super::super::observed::{Contact, Infrastructure, Lookup, Observed, Placement};
 use super::super::units;
-use super::bootstrap::{ASK_AGAIN, BOOTSTRAP, followed_job, retry, run};
+use super::bootstrap::ASK_AGAIN;
 use super::delete::deleting;
 use super::joining::has_turn;
 use super::leaving::{self, Leaving};
-use super::{Action, Plan};
+use super::{Action, Plan, job};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::core::Next;
 use crate::core::control_plane::Members;
-use crate::core::node::{self, JobKind, Observation, PlannedUnit, UnitState, UnitStatus};
+use crate::core::node::{self, Attempt, JobKind, Observation, PlannedUnit, UnitStatus};
 
 /// How long one that leaves tries to start the step that gives the address away: it leaves all the same. A step that runs, and
 /// finds no other that takes it, is waited for: the API would be away for as long.
@@ -61,7 +61,7 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
     let Contact::Seen(seen) = &held.contact else {
         return;
     };
-    let takes_part = job(observed, seen).is_some() || observed.is_initializer();
+    let takes_part = shown(observed, seen).is_some() || observed.is_initializer();
     let Lookup::Known(members) = &cluster.etcd else {
         return;
     };
@@ -69,7 +69,8 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
         plan.next = plan.next.sooner(Next::After(ASK_AGAIN));
         return;
     }
-    let step = start(observed, seen, &unit, now);
+    let attempt = job::next(observed, seen, &job::of_unit(observed, &unit), now);
+    let step = start(&attempt).unwrap_or_default();
     plan.actions.extend(step.actions);
     plan.next = plan.next.sooner(step.next);
     let failed = step
@@ -86,28 +87,14 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
     }
 }
 
-fn job<'a>(observed: &Observed, seen: &'a Observation) -> Option<&'a UnitStatus> {
+fn shown<'a>(observed: &Observed, seen: &'a Observation) -> Option<&'a UnitStatus> {
     seen.job(&observed.marker.job(JobKind::Address))
 }
 
-fn is_running(job: &UnitStatus) -> bool {
-    job.is_running()
-}
-
-/// Starts a unit, attaches to it, or waits before it is tried again. How one with other steps ended does not count.
-fn start(observed: &Observed, seen: &Observation, unit: &PlannedUnit, now: Timestamp) -> Plan {
-    let is_other = |job: &UnitStatus| !is_running(job) && job.identity != unit.identity;
-    if !job(observed, seen).is_some_and(is_other) {
-        return run(observed, seen, unit.kind, now);
-    }
-    let what = unit.kind.title();
-    let finding = |reason, message| Finding::no(BOOTSTRAP, reason, message);
-    if let Some(message) = observed.attempts(unit.kind).unstarted(what) {
-        let failed = finding(unit.kind.failed(), message);
-        return retry(observed, failed, unit.kind, now);
-    }
-    let starts = finding(unit.kind.running(), format!("{what} starts"));
-    Plan::act(Action::RunJob(unit.kind), starts)
+/// What is done next about this unit, if anything.
+fn start(attempt: &Attempt<'_>) -> Option<Plan> {
+    let kind = JobKind::Address;
+    job::plan(kind, attempt, || job::begins(kind))
 }
 
 /// What precedes the removal of the etcd member of one that leaves.
@@ -164,7 +151,7 @@ pub(super) fn give_away(observed: &Observed, now: Timestamp) -> Giving {
         }
         Contact::NotAsked => match &observed.follow {
             Some(follow) => {
-                let mut plan = followed_job(observed, follow);
+                let mut plan = job::followed(observed, follow);
                 say_of_deletion(&mut plan, None);
                 plan.next = plan.next.sooner(Next::After(ASK_AGAIN));
                 Giving::Next(plan)
@@ -189,14 +176,11 @@ fn gives() -> Finding {
 /// `None` once another one holds it.
 fn on_host(observed: &Observed, seen: &Observation, now: Timestamp) -> Option<Giving> {
     let unit = given(observed)?;
-    let job = job(observed, seen);
-    let own = job.filter(|job| job.identity == unit.identity);
-    if own.is_some_and(|job| job.state == UnitState::Succeeded) {
-        return None;
-    }
+    let attempt = job::next(observed, seen, &job::of_unit(observed, &unit), now);
+    let mut plan = start(&attempt)?;
     let end = unstarted_since(observed).and_then(|since| since.checked_add(GIVES_FOR).ok());
     let has_passed = end.is_some_and(|end| end <= now);
-    if has_passed && !job.is_some_and(is_running) {
+    if has_passed && !matches!(attempt, Attempt::Attach { .. }) {
         let why = observed
             .attempts(JobKind::Address)
             .error
@@ -209,7 +193,6 @@ fn on_host(observed: &Observed, seen: &Observation, now: Timestamp) -> Option<Gi
         );
         return Some(Giving::Over(vec![deleting(Reason::AddressFailed, message)]));
     }
-    let mut plan = start(observed, seen, &unit, now);
     for action in &mut plan.actions {
         *action = Action::GiveAddress;
     }
@@ -261,7 +244,7 @@ pub(super) fn take_back(observed: &Observed, plan: &mut Plan, now: Timestamp) {
         return;
     };
     let is_given = |job: &UnitStatus| job.identity == given.identity;
-    if held.releasing || !job(observed, seen).is_some_and(is_given) {
+    if held.releasing || !shown(observed, seen).is_some_and(is_given) {
         return;
     }
     let mut part = Plan::default();

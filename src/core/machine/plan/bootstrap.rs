@@ -9,17 +9,15 @@ use super::super::observed::{Contact, Infrastructure, Lookup, Namesake, Observed
 use super::super::units;
 use super::doubt::{self, ClusterName};
 use super::{
-    Action, Plan, gates, joining, recorded, running, taking, unreachable, virtual_machine,
+    Action, Plan, gates, job, joining, recorded, running, taking, unreachable, virtual_machine,
 };
 use crate::api::cluster::TurnAction;
-use crate::api::conditions::{ConditionType, Finding, Reason, find};
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::machine_uid;
 use crate::core::kubeadm::version;
-use crate::core::node::{
-    self, Failure, Follow, JobKind, Marker, Observation, Progress, UnitState, UnitStatus,
-};
+use crate::core::node::{JobKind, Marker, Observation};
 use crate::core::proof::{Evidence, Proof};
-use crate::core::{Next, backoff, words};
+use crate::core::{Next, words};
 
 /// The condition of a Machine that has no Node yet.
 pub const BOOTSTRAP: ConditionType = ConditionType::BootstrapReady;
@@ -66,46 +64,11 @@ pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan 
 /// Reports the progress of a unit that runs.
 pub(super) fn followed(observed: &Observed) -> Plan {
     let follow = observed.follow.as_ref();
-    let Some(follow) = follow.filter(|follow| follow.job.kind.bootstraps()) else {
-        return waiting_for_node(observed);
-    };
-    followed_job(observed, follow)
-}
-
-/// Reports the progress of this job.
-pub(super) fn followed_job(observed: &Observed, follow: &Follow) -> Plan {
-    if let Some(failure) = follow.failure() {
-        return Plan::waiting(failed(follow.job.kind, failure));
-    }
-    Plan::waiting(match &follow.progress {
-        Some(at) => runs(follow.job.kind, at),
-        None => starts(observed, follow.job.kind),
-    })
-}
-
-fn runs(unit: JobKind, at: &Progress) -> Finding {
-    let message = format!("{}/{} {}", at.index, at.total, at.step);
-    Finding::no(BOOTSTRAP, unit.running(), message)
-}
-
-/// A unit is being started. That it failed before, or could not be started, is reported until its next attempt has begun.
-fn starts(observed: &Observed, unit: JobKind) -> Finding {
-    let status = observed.machine.status.as_ref();
-    let said = status.and_then(|status| find(&status.conditions, unit.condition()));
-    if let Some(said) = said.filter(|said| said.reason == unit.failed()) {
-        return Finding::no(BOOTSTRAP, unit.failed(), said.message.clone());
-    }
-    let (reason, what) = (unit.running(), unit.title());
-    Finding::no(BOOTSTRAP, reason, format!("{what} starts"))
-}
-
-/// A step failed and has not succeeded since.
-fn failed(unit: JobKind, failure: &Failure) -> Finding {
-    let reason = match failure.at.step.as_str() {
-        node::POST_KUBEADM => Reason::PostKubeadmCommandsFailed,
-        _ => unit.failed(),
-    };
-    Finding::no(BOOTSTRAP, reason, failure.message())
+    let follow = follow.filter(|follow| follow.job.kind.bootstraps());
+    follow.map_or_else(
+        || waiting_for_node(observed),
+        |follow| job::followed(observed, follow),
+    )
 }
 
 fn on_host(
@@ -150,7 +113,7 @@ fn on_host(
         return plan;
     }
     if !recorded::is_prepared(observed, seen, owner, &prepare) {
-        return run(observed, seen, JobKind::Prepare, now);
+        return prepares(observed, seen, now);
     }
     if observed.acts_as_control_plane() {
         control_plane(observed, cluster, seen, now)
@@ -236,9 +199,7 @@ fn worker(
     {
         return wait(Reason::VersionSkew, skew.to_string());
     }
-    let join = seen.job(&observed.marker.job(JobKind::Join));
-    let is_joining =
-        join.is_some_and(|unit| matches!(unit.state, UnitState::Running(_) | UnitState::Succeeded));
+    let is_joining = job::runs_or_ran(observed, seen, JobKind::Join);
     let moves = || recorded::moving(observed, cluster);
     let waits_for = joining::updating(observed, cluster).or_else(moves);
     if let Some(message) = waits_for.filter(|_| !is_joining) {
@@ -314,54 +275,32 @@ fn was_reset_here(observed: &Observed, seen: &Observation, namesake: &Namesake) 
     Proof::of_host(&left, true, seen).is_ok_and(|proof| proof.evidence() == Evidence::Reset)
 }
 
-/// Starts a unit, attaches to it, or waits before it is tried again. A step that failed stays the finding until it has
-/// succeeded, also while it is tried again.
-pub(super) fn run(observed: &Observed, seen: &Observation, unit: JobKind, now: Timestamp) -> Plan {
-    let (reason, what) = (unit.running(), unit.title());
-    let act = |finding| Plan::act(Action::RunJob(unit), finding);
-    let go = |message: String| act(Finding::no(BOOTSTRAP, reason, message));
-    let status = seen.job(&observed.marker.job(unit));
-    let failure = status.and_then(UnitStatus::failure);
-    let attempts = observed.attempts(unit);
-    let unstarted = attempts.unstarted(what);
-    match status.map(|status| &status.state) {
-        Some(UnitState::Running(at)) => {
-            act(failure.map_or_else(|| runs(unit, at), |failure| failed(unit, failure)))
-        }
-        Some(UnitState::Succeeded) if unit == JobKind::Prepare => {
-            go(recorded::again(observed, seen))
-        }
-        Some(UnitState::Succeeded) => waiting_for_node(observed),
-        _ if let Some(message) = unstarted => {
-            let finding = Finding::no(BOOTSTRAP, unit.failed(), message);
-            retry(observed, finding, unit, now)
-        }
-        _ if let Some(failure) = failure => retry(observed, failed(unit, failure), unit, now),
-        Some(UnitState::Interrupted(at)) => {
-            let message = at.interrupted(what);
-            if attempts.failed == 0 {
-                go(message)
-            } else {
-                let finding = Finding::no(BOOTSTRAP, unit.failed(), message);
-                retry(observed, finding, unit, now)
-            }
-        }
-        Some(UnitState::Failed(_)) | None => act(starts(observed, unit)),
+/// Prepares the host, also where it was prepared before.
+fn prepares(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
+    let kind = JobKind::Prepare;
+    let prepare = job::of_kind(observed, kind);
+    if prepare.is_done(seen.job(&prepare.job)) {
+        let again = Finding::no(BOOTSTRAP, kind.running(), recorded::again(observed, seen));
+        return Plan::act(Action::RunJob(kind), again);
     }
+    let attempt = job::next(observed, seen, &prepare, now);
+    job::plan(kind, &attempt, || job::starts(observed, kind)).unwrap_or_default()
 }
 
-pub(super) fn retry(observed: &Observed, finding: Finding, unit: JobKind, now: Timestamp) -> Plan {
-    let attempts = observed.attempts(unit);
-    let jitter = backoff::jitter(observed.uid());
-    let wait = backoff::left(attempts.failed, jitter, attempts.last, now);
-    if wait.is_zero() {
-        Plan::act(Action::RunJob(unit), finding)
-    } else {
-        Plan {
-            next: Next::After(wait),
-            ..Plan::waiting(finding)
-        }
-    }
+/// Starts init or join, attaches to it, or waits before it is tried again. Once it has succeeded, its Node is waited for.
+pub(super) fn run(observed: &Observed, seen: &Observation, kind: JobKind, now: Timestamp) -> Plan {
+    unfinished(observed, seen, kind, now).unwrap_or_else(|| waiting_for_node(observed))
+}
+
+/// The same, as long as it has not succeeded.
+pub(super) fn unfinished(
+    observed: &Observed,
+    seen: &Observation,
+    kind: JobKind,
+    now: Timestamp,
+) -> Option<Plan> {
+    let attempt = job::next(observed, seen, &job::of_kind(observed, kind), now);
+    job::plan(kind, &attempt, || job::starts(observed, kind))
 }
 
 fn waiting_for_node(observed: &Observed) -> Plan {

@@ -6,7 +6,7 @@ use super::super::observed::{Contact, Infrastructure, Observed};
 use super::bootstrap::ASK_AGAIN;
 use super::{Plan, bootstrap, running};
 use crate::api::conditions::Finding;
-use crate::core::node::{JobKind, Observation, UnitState};
+use crate::core::node::{JobKind, Observation};
 use crate::core::{Next, NodeView};
 
 /// Keeps the Node according to the Machine's spec, and runs the commands until all have succeeded.
@@ -60,8 +60,8 @@ fn on_host(observed: &Observed, seen: &Observation, now: Timestamp) -> Option<Pl
         (_, true) => JobKind::Join,
         _ => running_unit(observed, seen)?,
     };
-    let state = &seen.job(&observed.marker.job(unit))?.state;
-    (state != &UnitState::Succeeded).then(|| bootstrap::run(observed, seen, unit, now))
+    seen.job(&observed.marker.job(unit))?;
+    bootstrap::unfinished(observed, seen, unit, now)
 }
 
 /// kubeadm has made the Node, and goes on.

@@ -1,21 +1,18 @@
 //! Feature gates, and arguments of etcd, in the settings of the Cluster that the versions of a Machine no longer know.
 
 use super::super::observed::Observed;
-use super::Plan;
 use super::bootstrap::{ASK_AGAIN, BOOTSTRAP};
+use super::{Plan, job};
 use crate::api::conditions::{Finding, Reason};
 use crate::core::Next;
 use crate::core::kubeadm::KubernetesVersion;
 use crate::core::kubeadm::feature_gates::{UnknownGate, of_component, of_control_plane};
-use crate::core::node::{JobKind, Observation, UnitState};
+use crate::core::node::{JobKind, Observation};
 use crate::core::settings::{self, CLUSTER, KUBE_PROXY, KUBELET, Settings};
 
 /// A Machine for which kubeadm has not run, nor runs, waits before its host is prepared.
 pub(super) fn before_kubeadm(observed: &Observed, seen: &Observation) -> Option<Plan> {
-    let has_run = |kind| {
-        let job = seen.job(&observed.marker.job(kind));
-        job.is_some_and(|job| matches!(job.state, UnitState::Running(_) | UnitState::Succeeded))
-    };
+    let has_run = |kind| job::runs_or_ran(observed, seen, kind);
     if observed.had_node() || has_run(JobKind::Init) || has_run(JobKind::Join) {
         return None;
     }

@@ -6,13 +6,13 @@ use super::super::cluster::ObservedCluster;
 use super::super::member::{ControlPlaneMachine, LastLook};
 use super::super::observed::{Lookup, Observed};
 use super::bootstrap::{ASK_AGAIN, BOOTSTRAP, displace, run};
-use super::{Action, Plan, correct};
+use super::{Action, Plan, correct, job};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{Finding, Reason};
 use crate::core::Next;
 use crate::core::control_plane::{Change, Member, Members, permits};
 use crate::core::kubeadm::{KubernetesVersion, version};
-use crate::core::node::{JobKind, Marker, Observation, UnitState, UnitStatus};
+use crate::core::node::{JobKind, Marker, Observation};
 use crate::core::proof::TurnIsOver;
 use crate::core::words::word;
 
@@ -32,10 +32,7 @@ pub(super) fn plan(
     if let Lookup::Unknown(why) | Lookup::NotYet(why) = &observed.node {
         return wait(Reason::WaitingForControlPlane, why.clone());
     }
-    let job = seen.job(&observed.marker.job(JobKind::Join));
-    let is_joining =
-        |job: &UnitStatus| matches!(job.state, UnitState::Running(_) | UnitState::Succeeded);
-    if job.is_some_and(is_joining) {
+    if job::runs_or_ran(observed, seen, JobKind::Join) {
         return run(observed, seen, JobKind::Join, now);
     }
     if let Some(namesake) = &observed.namesake {

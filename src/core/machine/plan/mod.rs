@@ -15,6 +15,7 @@ pub mod drain;
 mod gates;
 mod hooks;
 mod hypervisor;
+mod job;
 pub mod joining;
 pub mod leaving;
 pub mod placement;

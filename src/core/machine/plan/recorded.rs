@@ -4,9 +4,10 @@
 use super::super::cluster::ObservedCluster;
 use super::super::observed::Observed;
 use super::super::units;
+use super::job;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::core::kubeadm::KubernetesVersion;
-use crate::core::node::{JobKind, Observation, Owner, PlannedUnit, UnitState};
+use crate::core::node::{JobKind, Observation, Owner, PlannedUnit, Wanted};
 
 /// What was set back in kubeadm's record, as it is told on the Cluster.
 pub fn set_back(differences: &[String]) -> Finding {
@@ -28,20 +29,16 @@ pub(super) fn is_prepared(
     owner: &Owner,
     prepare: &PlannedUnit,
 ) -> bool {
-    let job = |kind| seen.job(&observed.marker.job(kind));
-    let is_begun = |kind| {
-        job(kind)
-            .is_some_and(|job| matches!(job.state, UnitState::Running(_) | UnitState::Succeeded))
-    };
+    let is_begun = |kind| job::runs_or_ran(observed, seen, kind);
     // what kubeadm has made, or is making, is not prepared again
     let is_node = owner.initialized
         || owner.joined
         || [JobKind::Init, JobKind::Join].into_iter().any(is_begun);
-    let fits = || other_kubeadm(observed, seen).is_none();
-    job(JobKind::Prepare).is_some_and(|job| {
-        job.state == UnitState::Succeeded
-            && (is_node || (job.identity == prepare.identity && fits()))
-    })
+    let is_done = |wanted: Wanted<'_>| wanted.is_done(seen.job(&wanted.job));
+    if is_node {
+        return is_done(job::of_kind(observed, prepare.kind));
+    }
+    is_done(job::of_unit(observed, prepare)) && other_kubeadm(observed, seen).is_none()
 }
 
 /// Why a host that was prepared is prepared again.

@@ -16,9 +16,9 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::super::cluster::ObservedCluster;
 use super::super::observed::{Contact, Infrastructure, Lookup, Observed};
-use super::bootstrap::{ASK_AGAIN, followed_job};
+use super::bootstrap::ASK_AGAIN;
 use super::joining::has_turn;
-use super::{Acquire, Action, Plan, known_node, leaving};
+use super::{Acquire, Action, Plan, job, known_node, leaving};
 use crate::api::MachineProviderSpec;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status, find, is_true};
@@ -327,7 +327,7 @@ fn wait(plan: &mut Plan, refused: Finding, is_begun: bool) {
 fn followed(observed: &Observed) -> Plan {
     let follow = observed.follow.as_ref();
     match follow.filter(|follow| follow.job.kind.updates()) {
-        Some(follow) => of_job(followed_job(observed, follow)),
+        Some(follow) => of_job(job::followed(observed, follow)),
         None => waiting(Reason::Updating, "waiting for another job on its host"),
     }
 }
