@@ -279,12 +279,15 @@ fn was_reset_here(observed: &Observed, seen: &Observation, namesake: &Namesake) 
 fn prepares(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
     let kind = JobKind::Prepare;
     let prepare = job::of_kind(observed, kind);
-    if prepare.is_done(seen.job(&prepare.job)) {
-        let again = Finding::no(BOOTSTRAP, kind.running(), recorded::again(observed, seen));
-        return Plan::act(Action::RunJob(kind), again);
-    }
-    let attempt = job::next(observed, seen, &prepare, now);
-    job::plan(kind, &attempt, || job::starts(observed, kind)).unwrap_or_default()
+    let starts = || {
+        if prepare.is_done(seen.job(&prepare.job)) {
+            let again = recorded::again(observed, seen);
+            return Finding::no(BOOTSTRAP, kind.running(), again);
+        }
+        job::starts(observed, kind)
+    };
+    let attempt = job::afresh(observed, seen, &prepare, now);
+    job::plan(kind, &attempt, starts).unwrap_or_default()
 }
 
 /// Starts init or join, attaches to it, or waits before it is tried again. Once it has succeeded, its Node is waited for.

@@ -38,6 +38,17 @@ pub(super) fn next<'a>(
     Attempt::next(seen.job(&unit.job), unit, &attempts, now)
 }
 
+/// The same, also where the job has succeeded.
+pub(super) fn afresh<'a>(
+    observed: &Observed,
+    seen: &'a Observation,
+    unit: &Wanted<'_>,
+    now: Timestamp,
+) -> Attempt<'a> {
+    let attempts = observed.attempts(unit.job.kind);
+    Attempt::afresh(seen.job(&unit.job), unit, &attempts, now)
+}
+
 /// Whether it runs or has succeeded, whatever its steps are: it is not started now.
 pub(super) fn runs_or_ran(observed: &Observed, seen: &Observation, kind: JobKind) -> bool {
     let status = seen.job(&observed.marker.job(kind));

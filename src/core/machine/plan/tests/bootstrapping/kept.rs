@@ -135,3 +135,22 @@ fn that_a_unit_cannot_be_started_stays_until_it_runs() {
         ("Ready", "PrepareFailed", &says[..]),
     );
 }
+
+#[test]
+fn a_preparation_of_other_settings_that_cannot_be_started_waits_between_attempts() {
+    let mut status = unit(&worker(), JobKind::Prepare, UnitState::Succeeded);
+    status.identity = "another".into();
+    let mut observed = ours(worker(), vec![status]);
+    let again = plan(&observed, at(0));
+    let run = [Action::RunJob(JobKind::Prepare)];
+    let changed = ("Ready", "Preparing", &["settings of the preparation"][..]);
+    expect("it is run again", &again, &run, changed);
+    let attempts = Attempts::default().and(Some("exit code 255: ssh".into()), at(0));
+    observed.attempts = [(JobKind::Prepare, attempts)].into();
+    let says = &["preparation could not be started (attempt 1, "][..];
+    let fails = ("Ready", "PrepareFailed", says);
+    let waits = plan(&observed, at(0));
+    expect("it waits", &waits, &[], fails);
+    assert_ne!(waits.next, Next::OnChange);
+    expect("then", &plan(&observed, at(60)), &run, fails);
+}
