@@ -113,7 +113,11 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
     let mut found = step.findings;
     let of_versions = |finding: &Finding| finding.condition == ConditionType::UpToDate;
     let said = if let Some(failure) = trouble::of(&mut found) {
-        failure.message.push_str(&trouble::cordoned(observed));
+        // what is told again while it is tried again says that already
+        let left = trouble::cordoned(observed);
+        if !failure.message.ends_with(&left) {
+            failure.message.push_str(&left);
+        }
         trouble::also_of_node(plan, failure);
         not(failure.reason, failure.message.clone())
     } else if let Some(at) = found.iter().position(of_versions) {

@@ -7,6 +7,7 @@ mod ends;
 mod gates;
 mod interrupted;
 mod settings;
+mod unstarted;
 
 use super::members::etcd_at;
 use super::*;
