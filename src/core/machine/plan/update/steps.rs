@@ -5,9 +5,8 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::{Contact, Observed, Placement};
 use super::super::super::units;
-use super::super::bootstrap::run;
 use super::super::joining::in_the_way;
-use super::super::{Action, DRAIN_AGAIN, Plan, drain, known_node};
+use super::super::{Action, DRAIN_AGAIN, Plan, drain, job, known_node};
 use super::quorum::{may_restart, members, waits_for_quorum};
 use super::{
     Step, control_plane, differs, end_of_turn, ends::finish, ends::is_unwell, follow,
@@ -17,7 +16,9 @@ use crate::api::cluster::TurnAction;
 use crate::api::conditions::{Finding, Reason};
 use crate::api::machine_provider_spec::SoftwareSource;
 use crate::core::kubeadm::KubernetesVersion;
-use crate::core::node::{JobKind, Observation, PlannedUnit, UPGRADE_STEP, UnitState, UnitStatus};
+use crate::core::node::{
+    JobKind, Observation, PlannedUnit, UPGRADE_STEP, UnitState, UnitStatus, Wanted,
+};
 use crate::core::{Next, NodeView};
 
 /// The next step, by what its host shows.
@@ -39,11 +40,12 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> S
         .into_iter()
         .find(|unit| host.runs(unit.kind))
     {
-        return Step::goes(host.runs_on(unit, of_job(run(observed, seen, unit.kind, now))));
+        return Step::goes(host.runs_on(unit, start(&host, unit, now)));
     }
     // also one that is not wanted any more: the next job would wait for its end, with the turn
     if host.runs(JobKind::Images) {
-        return Step::goes(of_job(run(observed, seen, JobKind::Images, now)));
+        let images = job::of_kind(observed, JobKind::Images);
+        return Step::goes(attempt(&host, &images, now));
     }
     // what was begun is ended, also where the Node shows what is wanted meanwhile
     let upgrades = differs(observed) != Some(false) || host.broke_off(JobKind::Upgrade);
@@ -146,13 +148,12 @@ impl OnHost<'_> {
     /// It was begun, and did not succeed.
     pub(super) fn broke_off(&self, kind: JobKind) -> bool {
         let job = self.job(kind);
-        job.is_some_and(|job| job.state != UnitState::Succeeded)
+        job.is_some_and(|job| !job.has_succeeded())
     }
 
     /// It has succeeded, with these steps.
     fn is_done(&self, unit: &PlannedUnit) -> bool {
-        self.job(unit.kind)
-            .is_some_and(|job| job.state == UnitState::Succeeded && job.identity == unit.identity)
+        job::of_unit(self.observed, unit).is_done(self.job(unit.kind))
     }
 
     /// The kubelet that is installed is the one that is wanted.
@@ -253,16 +254,18 @@ pub(super) fn on_host(observed: &Observed) -> Option<OnHost<'_>> {
 /// Starts a job, attaches to it, or waits before it is tried again. One that succeeded is run anew: with other steps, or since
 /// what it installed was replaced.
 fn start(host: &OnHost<'_>, unit: &PlannedUnit, now: Timestamp) -> Plan {
-    let job = host.job(unit.kind);
-    // what failed with other steps, as those of another version, is no failure of these
-    if job.is_some_and(|job| job.state == UnitState::Succeeded || job.identity != unit.identity) {
-        let message = format!("{} starts", unit.kind.title());
-        return Plan::act(
-            Action::RunJob(unit.kind),
-            updating(unit.kind.running(), message),
-        );
-    }
-    of_job(run(host.observed, host.seen, unit.kind, now))
+    attempt(host, &job::of_unit(host.observed, unit), now)
+}
+
+fn attempt(host: &OnHost<'_>, unit: &Wanted<'_>, now: Timestamp) -> Plan {
+    let (observed, kind) = (host.observed, unit.job.kind);
+    let starts = || match host.job(kind) {
+        None => job::starts(observed, kind),
+        // what failed with other steps, as those of another version, is no failure of these
+        Some(_) => job::begins(kind),
+    };
+    let attempt = job::afresh(observed, host.seen, unit, now);
+    of_job(job::plan(kind, &attempt, starts).unwrap_or_default())
 }
 
 /// Drains the Node before the first attempt to replace its kubelet.

@@ -21,6 +21,39 @@ fn unstarted(kubelet: Option<UnitState>) -> Observed {
     }
 }
 
+/// What it did before does not matter: an earlier update, or one whose work somebody has undone, went before.
+#[test]
+fn a_job_of_an_update_that_cannot_be_started_says_so_and_waits_between_attempts() {
+    let with_others = |state: UnitState| {
+        let mut observed = unstarted(Some(state));
+        let kubelet = observed.marker.job(JobKind::Kubelet);
+        let Placement::Held(held) = &mut observed.placement else {
+            panic!("a host")
+        };
+        let Contact::Seen(seen) = &mut held.contact else {
+            panic!("it answers")
+        };
+        for unit in seen.units.iter_mut().filter(|unit| unit.job == kubelet) {
+            unit.identity = "another".into();
+        }
+        observed
+    };
+    for (case, observed) in [
+        ("never run", unstarted(None)),
+        ("an earlier update", with_others(UnitState::Succeeded)),
+        ("that failed", with_others(failure("no"))),
+        ("undone", unstarted(Some(UnitState::Succeeded))),
+    ] {
+        let waits = plan(&observed, at(0));
+        let says = ("Updating", "UpdateFailed", &[SAID][..]);
+        expect(case, &waits, &[], says);
+        assert_ne!(waits.next, Next::OnChange, "{case}");
+        let again = plan(&observed, at(60));
+        let run = [Action::RunJob(JobKind::Kubelet)];
+        expect(case, &again, &run, says);
+    }
+}
+
 /// The condition is read back while the job is being started, with what was added to it.
 #[test]
 fn what_a_failed_update_leaves_is_said_once_while_it_is_tried_again() {
