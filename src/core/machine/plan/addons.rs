@@ -7,11 +7,11 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::neighbours::AddonsDue;
 use super::super::observed::{Contact, Infrastructure, Observed};
 use super::super::units;
-use super::bootstrap::{ASK_AGAIN, run};
+use super::bootstrap::ASK_AGAIN;
 use super::{Action, Plan, job, known_node};
 use crate::api::conditions::{ConditionType, Finding, Status};
 use crate::core::Next;
-use crate::core::node::{JobKind, Observation, UnitState};
+use crate::core::node::{JobKind, Observation};
 
 const ADDONS: ConditionType = ConditionType::KubeadmAddonsUpToDate;
 
@@ -65,19 +65,12 @@ fn on_host(observed: &Observed, seen: &Observation, version: &str, now: Timestam
         Ok(unit) => unit,
         Err(problem) => return wait(problem),
     };
-    let job = seen.job(&observed.marker.job(JobKind::Addons));
-    let job = job.filter(|job| job.identity == unit.identity);
-    match job.map(|job| &job.state) {
-        Some(UnitState::Succeeded) => Plan {
-            actions: vec![Action::EndAddons(version.to_owned())],
-            ..Plan::default()
-        },
-        Some(_) => run(observed, seen, JobKind::Addons, now),
-        None => Plan::act(
-            Action::RunJob(JobKind::Addons),
-            not(format!("{} to {version} starts", JobKind::Addons.title())),
-        ),
-    }
+    let attempt = job::next(observed, seen, &job::of_unit(observed, &unit), now);
+    let starts = || not(format!("{} to {version} starts", unit.kind.title()));
+    job::plan(unit.kind, &attempt, starts).unwrap_or_else(|| Plan {
+        actions: vec![Action::EndAddons(version.to_owned())],
+        ..Plan::default()
+    })
 }
 
 fn wait(message: String) -> Plan {

@@ -61,3 +61,50 @@ fn its_host_is_asked_only_while_the_addons_are_due() {
     node_is(&mut unwell, |node| node.ready = Some(false));
     assert_eq!(is_asked(&unwell), (false, false));
 }
+
+/// Three attempts, of which the last could not begin.
+fn unstarted(observed: Observed) -> Observed {
+    let attempts = Attempts {
+        failed: 3,
+        last: Some(at(0)),
+        since: None,
+        error: Some("why: the disk is full\ndo: Free it".into()),
+    };
+    Observed {
+        attempts: [(JobKind::Addons, attempts)].into(),
+        ..observed
+    }
+}
+
+#[test]
+fn addons_that_cannot_be_started_say_so_and_wait_between_attempts() {
+    let other = |state| {
+        let mut observed = due(&[(JobKind::Addons, state)]);
+        with_other_steps(&mut observed);
+        observed
+    };
+    for observed in [due(&[]), other(UnitState::Succeeded), other(failure("no"))] {
+        let observed = unstarted(observed);
+        let waits = plan(&observed, at(0));
+        assert_eq!(waits.actions, []);
+        assert_ne!(waits.next, Next::OnChange);
+        let (reason, status, message) = said(&waits).expect("the condition");
+        assert_eq!(
+            (reason, status),
+            (Reason::KubeadmAddonsFailed, Status::False)
+        );
+        let expected = "the disk is full. Free it. update of kubeadm's addons could not be started (attempt 3)";
+        assert_eq!(message, expected);
+        let again = plan(&observed, at(60));
+        assert_eq!(again.actions, [Action::RunJob(JobKind::Addons)]);
+    }
+}
+
+#[test]
+fn addons_of_other_steps_that_run_come_to_their_end_and_say_how_far_they_are() {
+    let mut observed = due(&[(JobKind::Addons, UnitState::Running(step("addons")))]);
+    with_other_steps(&mut observed);
+    let runs = plan(&observed, at(0));
+    assert_eq!(runs.actions, [Action::RunJob(JobKind::Addons)]);
+    assert_eq!(said(&runs).expect("the condition").2, "2/9 addons");
+}

@@ -103,6 +103,19 @@ fn shows(observed: Observed, jobs: &[(JobKind, UnitState)], kubelet: &str) -> Ob
     observed
 }
 
+/// What its host shows was started with other steps than those of today.
+fn with_other_steps(observed: &mut Observed) {
+    let Placement::Held(held) = &mut observed.placement else {
+        panic!("a host")
+    };
+    let Contact::Seen(seen) = &mut held.contact else {
+        panic!("it answers")
+    };
+    for unit in &mut seen.units {
+        unit.identity = "another".into();
+    }
+}
+
 fn with_turn(observed: Observed, machine: &str) -> Observed {
     with_cluster(observed, |cluster| {
         cluster.turn = Some(Turn {
