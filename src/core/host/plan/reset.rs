@@ -5,10 +5,11 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::observed::Observed;
 use super::{Action, Plan, State, TRY_AGAIN, claimed, unavailable};
 use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::core::Next;
 use crate::core::node::{
-    DECIDED_LATE, DECIDED_STEP, Failure, JobKind, Observation, Owner, UnitState, UnitStatus,
+    Attempt, DECIDED_LATE, DECIDED_STEP, Failure, JobKind, Observation, Owner, Progress, Setback,
+    UnitState, UnitStatus, Wanted,
 };
-use crate::core::{Next, backoff};
 
 /// A kubeadm that makes a node there, and that nobody follows, decides by what it makes whether the host may be reset, or lose its
 /// power.
@@ -49,54 +50,57 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
         next: Next::OnChange,
         ..plan
     };
-    let go = |message: String| {
-        acting(unavailable(
-            State::Releasing,
-            Reason::Resetting,
-            message,
-            Next::OnChange,
-        ))
+    let go = |message: String| acting(resetting(message));
+    let wanted = Wanted {
+        job: owner.marker.job(JobKind::Reset),
+        identity: None,
     };
-    // tried again after a pause that grows
-    let again = |plan| {
-        let attempts = &observed.attempts;
-        let jitter = backoff::jitter(&owner.marker.uid);
-        let wait = backoff::left(attempts.failed, jitter, attempts.last, now);
-        if wait.is_zero() {
-            return acting(plan);
+    let status = seen.job(&wanted.job);
+    let mut plan = match Attempt::afresh(status, &wanted, &observed.attempts, now) {
+        Attempt::Attach { failure, .. }
+            if let Some(failure) = failure.filter(|one| !is_late(one)) =>
+        {
+            acting(reset_failed(failure))
         }
-        Plan {
+        Attempt::Attach { at, .. } => go(format!("reset: {}/{} {}", at.index, at.total, at.step)),
+        Attempt::Start(Some(setback)) => acting(told(observed, status, &setback)),
+        Attempt::Wait(wait, setback) => Plan {
             next: Next::After(wait),
-            ..plan
-        }
-    };
-    let status = seen.job(&owner.marker.job(JobKind::Reset));
-    let (failure, late) = match status.and_then(UnitStatus::failure) {
-        Some(failure) if is_late(failure) => (None, true),
-        failure => (failure, false),
-    };
-    let unstarted = observed.attempts.unstarted("reset");
-    let mut plan = match status.map(|status| &status.state) {
-        Some(UnitState::Running(_)) if let Some(failure) = failure => acting(reset_failed(failure)),
-        Some(UnitState::Running(at)) => go(format!("reset: {}/{} {}", at.index, at.total, at.step)),
-        Some(UnitState::Succeeded) => {
+            ..told(observed, status, &setback)
+        },
+        Attempt::Start(None) | Attempt::Done if status.is_some() => {
             go("the reset succeeded, but the marker still exists; starting the reset again".into())
         }
-        _ if let Some(message) = unstarted => again(failed(message)),
-        _ if let Some(failure) = failure => again(reset_failed(failure)),
-        Some(UnitState::Interrupted(at)) => {
-            let message = at.interrupted("reset");
-            if observed.attempts.failed == 0 {
-                go(message)
-            } else {
-                again(failed(message))
-            }
-        }
-        Some(UnitState::Failed(_)) if late => again(decided_again(observed.attempts.failed)),
-        Some(UnitState::Failed(_)) | None => go("reset starts".into()),
+        Attempt::Start(None) | Attempt::Done => go("reset starts".into()),
     };
     plan.findings.insert(0, not_clean());
     plan
+}
+
+/// Why it is tried again.
+fn told(observed: &Observed, status: Option<&UnitStatus>, setback: &Setback<'_>) -> Plan {
+    let failed_before = observed.attempts.failed > 0;
+    let interrupted = |at: &Progress, again| {
+        let message = at.interrupted("reset");
+        if again {
+            failed(message)
+        } else {
+            resetting(message)
+        }
+    };
+    match setback {
+        Setback::Unstarted(message) => failed(message.clone()),
+        Setback::Failed(failure) if is_late(failure) => match status.map(|status| &status.state) {
+            Some(UnitState::Interrupted(at)) => interrupted(at, failed_before),
+            _ => decided_again(observed.attempts.failed),
+        },
+        Setback::Failed(failure) => reset_failed(failure),
+        Setback::Interrupted { at, again } => interrupted(at, *again),
+    }
+}
+
+fn resetting(message: String) -> Plan {
+    unavailable(State::Releasing, Reason::Resetting, message, Next::OnChange)
 }
 
 /// Kubeadm has run since that reset was decided on. It has undone nothing, and is decided again by what is there now.
@@ -109,9 +113,7 @@ fn decided_again(failed: u32) -> Plan {
     const TROUBLE: u32 = 3;
     let why = "kubeadm ran on it after its reset was decided on";
     if failed < TROUBLE {
-        let message = format!("{why}; the reset starts again");
-        let next = Next::OnChange;
-        return unavailable(State::Releasing, Reason::Resetting, message, next);
+        return resetting(format!("{why}; the reset starts again"));
     }
     self::failed(format!(
         "{why}, {failed} times in a row. On the host, stop what runs kubeadm, or what writes to /var/lib/tatara/machines: ls -l --full-time /var/lib/tatara/machines/*/{{init,join}}"

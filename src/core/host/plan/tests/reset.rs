@@ -225,6 +225,11 @@ fn a_reset_that_cannot_start_or_is_interrupted_again_pauses_and_says_why() {
             Some(UnitState::Interrupted(step())),
             "reset could not be started (attempt 3): exit code 1: disk full",
         ),
+        // and its marker is still there
+        (
+            Some(UnitState::Succeeded),
+            "reset could not be started (attempt 3): exit code 1: disk full",
+        ),
     ] {
         let mut observed = saying(&claim("m", true), marked("here", "m"));
         let Contact::Seen(seen) = &mut observed.contact else {
