@@ -8,8 +8,8 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use tatara::api::{Host, Machine};
 
+use super::bmc::{is_on, machine_on, one_node_per_machine, resets, until_host_says};
 use super::claims::{follow, machine_says};
-use super::redfish::{is_on, machine_on, one_node_per_machine, resets, until_host_says};
 use crate::support::bmc::SimulatedBmc;
 use crate::support::wait::within;
 use crate::support::world::World;

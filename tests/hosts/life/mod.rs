@@ -1,7 +1,9 @@
 //! Clusters of the quickstart on real hosts, from their manifests to their end, and what goes wrong in between.
 
+mod bmc;
 mod budget;
 mod claims;
+mod cluster;
 mod copied;
 mod crash;
 mod deletion;
@@ -14,10 +16,8 @@ mod install;
 mod jump;
 mod namespaces;
 mod power;
-mod redfish;
 mod reinstall;
 mod restored;
 mod secrets;
 mod simulated_installer;
 mod turn;
-mod whole;
