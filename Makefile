@@ -42,6 +42,10 @@ bench-simulated: ## requests, processor time and memory per simulated Machine, a
 	@hack/bench-simulated $(SIZES)
 .PHONY: bench-simulated
 
+explore: ## what may happen to control planes, in every order, with up to two faults, in worlds in memory (WORLD=NAME; LONG=1: ten times as far)
+	@hack/explore $(WORLD)
+.PHONY: explore
+
 crds: ## the definitions in crds/, from the types
 	@hack/cargo run --locked --quiet -- crds --directory crds
 

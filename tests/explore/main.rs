@@ -1,0 +1,84 @@
+//! The control plane's decisions, explored: each world begins small, everything that may happen in it happens in every order, with
+//! up to two faults, and each state is judged. Run by `make explore`, and with small bounds by `hack/test unit`.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "what fails here fails the test"
+)]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a test has no other clock, and is told by the environment what to explore"
+)]
+
+mod search;
+mod world;
+mod worlds;
+
+use std::time::Instant;
+
+use search::{Bounds, Found, search};
+use worlds::World;
+
+fn explore(world: &World, bounds: Bounds) -> Found {
+    let begun = Instant::now();
+    let found = search(&world.start, &world.faults, bounds);
+    let end = if found.exhausted {
+        "exhausted".to_owned()
+    } else {
+        format!("cut at {} states", bounds.states)
+    };
+    println!(
+        "{:<12} {:>9} states {:>10} transitions  depth {:>3}  {end}  {:.1} s",
+        world.name,
+        found.states,
+        found.transitions,
+        found.depth,
+        begun.elapsed().as_secs_f64()
+    );
+    if let Some((what, history)) = &found.trouble {
+        println!("  {what}");
+        for event in history {
+            println!("    {event:?}");
+        }
+    }
+    found
+}
+
+/// With small bounds, in `hack/test unit`.
+#[test]
+fn no_world_is_broken_within_small_bounds() {
+    for world in worlds::all() {
+        let found = explore(&world, world.brief);
+        assert!(
+            found.trouble.is_none(),
+            "{}: {:?}",
+            world.name,
+            found.trouble
+        );
+    }
+}
+
+/// What `hack/explore` runs: all worlds, or that of `TATARA_WORLD`.
+#[test]
+#[ignore = "takes minutes: hack/explore"]
+fn no_world_is_broken() {
+    let is_long = std::env::var("LONG").is_ok_and(|long| long == "1");
+    let one = std::env::var("TATARA_WORLD")
+        .ok()
+        .filter(|name| !name.is_empty());
+    let mut worlds = worlds::all();
+    worlds.retain(|world| one.as_ref().is_none_or(|one| one == world.name));
+    assert!(!worlds.is_empty(), "there is no world {one:?}");
+    let broken = worlds.iter().filter(|world| {
+        println!("{}: {}", world.name, world.about);
+        let times = if is_long { 10 } else { 1 };
+        let bounds = Bounds {
+            states: world.whole.states * times,
+            ..world.whole
+        };
+        explore(world, bounds).trouble.is_some()
+    });
+    assert_eq!(broken.count(), 0, "worlds are broken");
+}

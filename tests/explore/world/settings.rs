@@ -1,0 +1,82 @@
+//! The settings of the Cluster: what is gathered for the core where a node is made with them, or begins to follow them.
+
+use std::sync::Arc;
+
+use tatara::core::machine::Observed;
+use tatara::core::machine::live::settings as live;
+use tatara::core::settings::{self, Settings};
+
+use super::build::{UIDS, machine};
+use super::pass::Doing;
+use super::scope::cluster_spec;
+use super::state::{MOST, State};
+use super::text::Text;
+
+fn machines(state: &State) -> Vec<Arc<tatara::api::Machine>> {
+    let known = state.known();
+    let all = (0..MOST).filter(|which| known.machines[*which].exists);
+    all.map(|which| machine(which, &known.machines[which]))
+        .collect()
+}
+
+/// Whether the node of a Machine may begin to follow by now.
+pub fn may_begin(state: &State, observed: &Observed) -> bool {
+    if live::goes_on(observed) {
+        return true;
+    }
+    let spec = cluster_spec(state.known().wants);
+    let next = live::next(&machines(state), spec, |_| true, |_| false);
+    next.is_none_or(|next| live::may_begin(observed, &next).is_none())
+}
+
+/// What the control plane was made with, by the record of a Machine.
+pub fn made_with(state: &State, observed: &Observed) -> Option<Settings> {
+    let mut all = machines(state);
+    all.retain(|one| one.is_control_plane());
+    let first = observed.cluster.as_ref()?.initialized_by.as_deref();
+    let first = first.and_then(|uid| UIDS.iter().position(|one| *one == uid));
+    let known = state.known();
+    let first = first.filter(|which| known.machines[*which].exists);
+    let first = first.map(|which| machine(which, &known.machines[which]));
+    live::made_with(observed, first.as_deref(), &all)
+}
+
+/// What kubeadm init is about to write into its ConfigMaps is written on the Cluster.
+pub fn on_cluster(doing: &mut Doing) -> bool {
+    let spec = cluster_spec(doing.state.objects.wants);
+    let text = Text::of(&settings::text(&settings::of_cluster(spec), 0));
+    doing.state.objects.settings == Some(text)
+        || doing.effect(|state| {
+            state.objects.settings = Some(text);
+            state.config = text;
+        })
+}
+
+/// Carries an edit into kubeadm's ConfigMaps, and records it: before, that it is being written.
+pub fn apply(doing: &mut Doing, observed: &tatara::core::cluster::Observed, to: &Settings) -> bool {
+    use tatara::core::cluster::live::settings::begun;
+    let is_current = |state: &State| {
+        let (known, live) = (state.known(), &state.objects);
+        (known.settings, known.writing) == (live.settings, live.writing)
+    };
+    if !is_current(&doing.state) {
+        return false;
+    }
+    if let Some(writing) = begun(&observed.cluster, to) {
+        let text = serde_json::to_string(&writing).expect("settings");
+        let text = Text::of(&text);
+        if !doing.effect(|state| state.objects.writing = Some(text)) {
+            return false;
+        }
+    }
+    // the number of an edit counts by two: it tells an edit from the one before
+    let number = (settings::number(&observed.cluster) + 1) % 4;
+    let text = Text::of(&settings::text(to, number));
+    if !doing.state.has_quorum() || !doing.effect(|state| state.config = text) {
+        return false;
+    }
+    doing.effect(|state| {
+        state.objects.settings = Some(text);
+        state.objects.writing = None;
+    })
+}

@@ -1,0 +1,128 @@
+//! How a world begins: Hosts, Machines that run already, and Machines that somebody has just made.
+
+use tatara::core::machine::LastLook;
+use tatara::core::node::JobKind;
+use tatara::core::settings;
+
+use crate::world::rest::{calm, round};
+use crate::world::scope::cluster_spec;
+use crate::world::state::{Machine, Member, Node, Run, RunState, State, Version};
+use crate::world::text::Text;
+
+/// A world in the making.
+pub struct Setup {
+    state: State,
+}
+
+impl Setup {
+    /// So many faults, and so many clean Hosts.
+    pub fn new(faults: u8, hosts: usize) -> Self {
+        let settings = Text::of(&settings::text(&settings::of_cluster(cluster_spec(0)), 0));
+        let mut state = State {
+            faults,
+            objects: Default::default(),
+            lag: None,
+            backup: None,
+            memory: Default::default(),
+            late: None,
+            servers: Default::default(),
+            members: Default::default(),
+            nodes: Default::default(),
+            config: settings,
+        };
+        for host in state.objects.hosts.iter_mut().take(hosts) {
+            host.exists = true;
+        }
+        Self { state }
+    }
+
+    /// A Machine that somebody has made.
+    pub fn wants(&mut self, which: usize, is_control_plane: bool) {
+        self.state.objects.machines[which] = Machine {
+            exists: true,
+            is_control_plane,
+            wants: Some(Version::Old),
+            ..Machine::default()
+        };
+    }
+
+    /// A control plane that runs on a host. The first one ran kubeadm init.
+    pub fn runs(&mut self, which: usize, host: usize) {
+        self.wants(which, true);
+        let (of, at) = (
+            u8::try_from(which).expect("few"),
+            u8::try_from(host).expect("few"),
+        );
+        let is_first = self.state.objects.cluster.initialized.is_none();
+        let settings = self.state.config;
+        if is_first {
+            self.state.objects.settings = Some(settings);
+            self.state.objects.cluster.initialized = Some(of);
+            self.state.objects.secret.initialized = Some(of);
+        }
+        let object = &mut self.state.objects.machines[which];
+        (object.adopted, object.chosen) = (true, Some(at));
+        let unit = if is_first {
+            JobKind::Init
+        } else {
+            JobKind::Join
+        };
+        let record = settings::of(cluster_spec(0), unit, true, None);
+        object.record = Some(Text::of(&record.to_string()));
+        self.state.objects.hosts[host].claim = Some((of, false));
+        let server = &mut self.state.servers[host];
+        (server.marker, server.begun) = (Some(of), true);
+        (server.initialized, server.joined) = (is_first, !is_first);
+        (server.api, server.kubelet) = (Some(Version::Old), Some(Version::Old));
+        (server.pods_follow, server.kubelet_follows) = (Some(settings), Some(settings));
+        let done = |kind| Run {
+            kind,
+            of,
+            identity: Text::of(""),
+            version: Version::Old,
+            state: RunState::Succeeded,
+            is_forgotten: false,
+        };
+        for kind in [JobKind::Prepare, unit] {
+            if let Some(slot) = Run::slot(kind) {
+                server.runs[slot] = Some(done(kind));
+            }
+        }
+        let mut free = self.state.members.iter_mut();
+        if let Some(slot) = free.find(|slot| slot.is_none()) {
+            *slot = Some(Member {
+                id: at,
+                host: at,
+                learns: false,
+            });
+        }
+        self.state.nodes[host] = Some(Node {
+            of,
+            kubelet: Version::Old,
+            cordoned: false,
+        });
+        self.state.memory.look[which] = LastLook::Idle;
+    }
+
+    /// The world at rest, but for what somebody has just made: those Machines are left out until then.
+    pub fn done(self) -> State {
+        let made = self.state.objects.machines;
+        let is_new = |machine: &Machine| machine.exists && machine.chosen.is_none();
+        let mut now = calm(&self.state);
+        for machine in &mut now.objects.machines {
+            if is_new(machine) {
+                *machine = Machine::default();
+            }
+        }
+        for _ in 0..20 {
+            now = round(&now).expect("a world that begins well");
+        }
+        for (machine, made) in now.objects.machines.iter_mut().zip(made) {
+            if is_new(&made) {
+                *machine = made;
+            }
+        }
+        now.faults = self.state.faults;
+        now
+    }
+}
