@@ -12,6 +12,7 @@
     reason = "a test has no other clock, and is told by the environment what to explore"
 )]
 
+mod open;
 mod search;
 mod world;
 mod worlds;
@@ -64,18 +65,26 @@ fn no_world_is_broken_within_small_bounds() {
 #[test]
 #[ignore = "takes minutes: hack/explore"]
 fn no_world_is_broken() {
-    let is_long = std::env::var("LONG").is_ok_and(|long| long == "1");
-    let one = std::env::var("TATARA_WORLD")
-        .ok()
-        .filter(|name| !name.is_empty());
+    let given = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let (one, states) = (given("TATARA_WORLD"), given("STATES"));
+    let times = if given("LONG").as_deref() == Some("1") {
+        10
+    } else {
+        1
+    };
+    let states = states.map(|states| states.parse::<usize>().expect("STATES is a number"));
     let mut worlds = worlds::all();
+    for world in &mut worlds {
+        let faults =
+            given("FAULTS").map(|faults| faults.parse::<u8>().expect("FAULTS is a number"));
+        world.start.faults = faults.unwrap_or(world.start.faults);
+    }
     worlds.retain(|world| one.as_ref().is_none_or(|one| one == world.name));
     assert!(!worlds.is_empty(), "there is no world {one:?}");
     let broken = worlds.iter().filter(|world| {
         println!("{}: {}", world.name, world.about);
-        let times = if is_long { 10 } else { 1 };
         let bounds = Bounds {
-            states: world.whole.states * times,
+            states: states.unwrap_or(world.whole.states * times),
             ..world.whole
         };
         explore(world, bounds).trouble.is_some()

@@ -157,6 +157,14 @@ pub fn search(start: &State, faults: &Faults, bounds: Bounds) -> Found {
     }
 }
 
+/// Whether a state comes to rest by fair rounds.
+///
+/// # Errors
+/// What is wrong on the way, or there.
+pub fn comes_to_rest(state: &State) -> Result<(), String> {
+    Rests::new().comes_to_rest(state)
+}
+
 fn first_trouble(search: &Search<'_>, state: &State) -> Option<String> {
     broken(state).or_else(|| search.rests.comes_to_rest(state).err())
 }

@@ -1,5 +1,7 @@
 //! What servers, people and time do in a state, each in one step.
 
+use tatara::api::cluster::TurnAction;
+
 use super::events::Event;
 use super::state::{MOST, Machine, State, Version};
 
@@ -61,8 +63,14 @@ fn edit(state: &mut State, event: Event) {
             }
         }
         Event::Gone(which) => objects.machines[which].is_gone = true,
-        Event::ForgetTurn(true) => objects.secret.turn = None,
-        Event::ForgetTurn(false) => objects.cluster.turn = None,
+        Event::ForgetTurn(secret) => {
+            let marks = if secret {
+                &mut objects.secret
+            } else {
+                &mut objects.cluster
+            };
+            marks.turn = marks.turn.filter(|(_, action)| *action != TurnAction::Init);
+        }
         Event::ForgetRecord(true) => objects.secret.initialized = None,
         Event::ForgetRecord(false) => objects.cluster.initialized = None,
         Event::Unregister(host) => objects.hosts[host] = Default::default(),
@@ -70,23 +78,22 @@ fn edit(state: &mut State, event: Event) {
             objects.hosts[host].exists = true;
         }
         Event::ForgetHost(which) => objects.machines[which].chosen = None,
-        Event::Upgrade(which) => {
-            let object = &mut objects.machines[which];
-            if object.wants == Some(Version::Old) {
-                object.wants = Some(Version::New);
-                edited(object);
-            }
-        }
+        Event::Upgrade(which) => objects.machines[which].upgrades(),
         Event::Edit(to) => objects.wants = to,
         Event::Restore => restore(state),
         _ => (),
     }
 }
 
-/// What was told of a Machine is of an earlier generation.
-pub fn edited(object: &mut Machine) {
-    if let Some((_, _, is_current)) = &mut object.status.up_to_date {
-        *is_current = false;
+impl Machine {
+    /// Somebody wants the new version of it: what was told of it is of an earlier generation.
+    pub fn upgrades(&mut self) {
+        if self.wants == Some(Version::Old) {
+            self.wants = Some(Version::New);
+            if let Some((_, _, is_current)) = &mut self.status.up_to_date {
+                *is_current = false;
+            }
+        }
     }
 }
 
@@ -96,6 +103,7 @@ fn restore(state: &mut State) {
         return;
     };
     state.objects = *backup;
+    state.is_restored = true;
     state.lag = None;
     for run in state
         .servers

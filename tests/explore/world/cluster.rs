@@ -1,12 +1,14 @@
 //! A pass over the Cluster: its plan, and what its actions do for turn, members and settings.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use tatara::api::cluster::TurnAction;
 use tatara::api::conditions::ConditionType;
 use tatara::core::Next;
-use tatara::core::cluster::plan::{Action, plan};
+use tatara::core::cluster::plan::{Action, Plan, plan};
 use tatara::core::cluster::{Addons, Certificates, Fleet, Health, MachineFact, Moves, Observed};
 use tatara::core::control_plane::health::{Judgement, Verdict};
 use tatara::core::control_plane::orphan::{Facts, SILENT_FOR, is_idle};
@@ -20,20 +22,20 @@ use tatara::core::settings::text;
 use super::build::{
     CLUSTER_UID, UIDS, address, at, both, cluster, host as built, machine, machine_name, of_uid,
 };
-use super::pass::{Cut, Doing};
+use super::pass::{Cut, Doing, REMEMBERED};
 use super::perform::go;
 use super::scope::{cluster_spec, cluster_value};
 use super::shown::node_views;
-use super::state::{CLUSTER, MOST, State};
+use super::state::{CLUSTER, MOST, Member as Listed, Node, Objects, Server, State};
 use super::text::Text;
 
 /// A pass over the Cluster.
 pub fn of_cluster(state: &State, stop: Option<(u8, Cut)>) -> Doing {
     let mut doing = Doing::new(state, stop);
-    let observed = observed(state);
-    let plan = plan(&observed);
+    let judged = judged(state);
+    let (observed, plan) = (&judged.0, &judged.1);
     for action in &plan.actions {
-        if doing.is_cut || doing.broken.is_some() || !perform(&mut doing, &observed, action) {
+        if doing.is_cut || doing.broken.is_some() || !perform(&mut doing, observed, action) {
             break;
         }
     }
@@ -48,8 +50,76 @@ pub fn of_cluster(state: &State, stop: Option<(u8, Cut)>) -> Doing {
     doing
 }
 
-/// What a pass over the Cluster knows.
-pub fn observed(state: &State) -> Observed {
+/// What a pass over the Cluster reads: by this its plan is remembered.
+#[derive(PartialEq, Eq, Hash)]
+struct View {
+    objects: Objects,
+    connected: bool,
+    members: Option<([Option<Listed>; MOST], u8)>,
+    /// Of a member without a Machine, and its server.
+    silence: bool,
+    servers: [u8; MOST],
+    nodes: [Option<Node>; MOST],
+}
+
+impl View {
+    fn of(state: &State) -> Self {
+        let has_stranger = state.orphans() > 0;
+        let server = |server: &Server| {
+            let facts = [
+                server.stopped,
+                server.begun,
+                server.is_node(),
+                server.api.is_some(),
+            ];
+            facts.iter().fold(0, |all, fact| all << 1 | u8::from(*fact))
+        };
+        let mut objects = state.known().clone();
+        if !has_stranger {
+            objects.hosts = Default::default();
+        }
+        Self {
+            objects,
+            connected: state.memory.connected,
+            members: state.has_quorum().then(|| (state.members, state.healthy())),
+            silence: state.memory.silence_lasts,
+            servers: if has_stranger {
+                state.servers.each_ref().map(server)
+            } else {
+                Default::default()
+            },
+            nodes: if has_stranger {
+                state.nodes
+            } else {
+                Default::default()
+            },
+        }
+    }
+}
+
+thread_local! {
+    static JUDGED: RefCell<HashMap<View, Rc<(Observed, Plan)>>> = RefCell::default();
+}
+
+/// What a pass over the Cluster knows, and its plan.
+pub fn judged(state: &State) -> Rc<(Observed, Plan)> {
+    let view = View::of(state);
+    let known = JUDGED.with_borrow(|all| all.get(&view).cloned());
+    known.unwrap_or_else(|| {
+        let observed = observed(state);
+        let plan = plan(&observed);
+        let judged = Rc::new((observed, plan));
+        JUDGED.with_borrow_mut(|all| {
+            if all.len() >= REMEMBERED {
+                all.clear();
+            }
+            all.insert(view, Rc::clone(&judged));
+        });
+        judged
+    })
+}
+
+fn observed(state: &State) -> Observed {
     let known = state.known();
     let mut seen = known.clone();
     if !state.memory.connected {

@@ -49,7 +49,7 @@ pub enum Event {
     Strip(usize),
     /// Somebody says that the host of a Machine is gone.
     Gone(usize),
-    /// Somebody removes the turn from the Secret, or from the Cluster.
+    /// Somebody removes the turn of init from the Secret, or from the Cluster.
     ForgetTurn(bool),
     /// Somebody removes the record of init from the Secret, or from the Cluster.
     ForgetRecord(bool),

@@ -1,11 +1,14 @@
 //! A pass over a Host: its plan, and what its actions do.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use tatara::api::conditions::{ConditionType, Reason, Status};
 use tatara::core::control_plane::turn::{give_back, record_found};
 use tatara::core::host::guard::{ControlPlaneOrigin, guards, may_be_of_control_plane, may_have};
-use tatara::core::host::plan::{Action, plan};
+use tatara::core::host::plan::{Action, Plan, plan};
 use tatara::core::host::released::{is_released, is_same};
 use tatara::core::host::{Consumer, Contact, ContactError, Observed, Owner, Twins};
 use tatara::core::machine::is_begun;
@@ -13,17 +16,18 @@ use tatara::core::node::{Attempts, Ownership};
 use tatara::core::proof::{Clean, InitProof, TurnIsOver};
 
 use super::build::{self, AUTHORITY, MANAGEMENT, UIDS, at, host, host_name, machine, machine_name};
-use super::pass::{Cut, Doing};
+use super::pass::{Cut, Doing, REMEMBERED};
 use super::perform::go;
 use super::shown::shows;
-use super::state::{Host, MOST, Objects, State};
+use super::state::{Host, MOST, Marks, Member, Objects, Server, State};
+use super::text::Text;
 
 /// A pass over a Host.
 pub fn of_host(state: &State, which: usize, stop: Option<(u8, Cut)>) -> Doing {
     let mut doing = Doing::new(state, stop);
-    let observed = observed(state, which);
+    let judged = judged(state, which);
+    let (observed, plan) = (&judged.0, &judged.1);
     doing.state.sight(which);
-    let plan = plan(&observed, at(0));
     let said = |name| plan.findings.iter().find(|found| found.condition == name);
     let available = said(ConditionType::Available);
     let available = available.map(|found| (found.status == Status::True, found.reason));
@@ -34,8 +38,7 @@ pub fn of_host(state: &State, which: usize, stop: Option<(u8, Cut)>) -> Doing {
     let is_orphan = available.is_some_and(|(_, reason)| reason == Reason::Orphaned);
     let marker = state.servers[which].marker.filter(|_| is_orphan);
     for action in &plan.actions {
-        if doing.is_cut || doing.broken.is_some() || !perform(&mut doing, which, &observed, action)
-        {
+        if doing.is_cut || doing.broken.is_some() || !perform(&mut doing, which, observed, action) {
             break;
         }
     }
@@ -62,8 +65,62 @@ pub fn of_host(state: &State, which: usize, stop: Option<(u8, Cut)>) -> Doing {
     doing
 }
 
-/// What a pass over a Host knows.
-pub fn observed(state: &State, which: usize) -> Observed {
+/// What a pass over a Host reads: by this its plan is remembered.
+#[derive(PartialEq, Eq, Hash)]
+struct View {
+    which: usize,
+    connected: bool,
+    hosts: [Host; MOST],
+    machines: [(bool, bool, Option<Text>, Option<u8>); MOST],
+    marks: (Marks, Marks),
+    server: Server,
+    members: Option<([Option<Member>; MOST], u8)>,
+    nodes: [Option<u8>; MOST],
+    sighted: [Option<(Option<u8>, bool)>; MOST],
+}
+
+impl View {
+    fn of(state: &State, which: usize) -> Self {
+        let known = state.known();
+        Self {
+            which,
+            connected: state.memory.connected,
+            hosts: known.hosts,
+            machines: known
+                .machines
+                .map(|one| (one.exists, one.deleted, one.record, one.status.node)),
+            marks: (known.secret, known.cluster),
+            server: state.servers[which],
+            members: state.has_quorum().then(|| (state.members, state.healthy())),
+            nodes: state.nodes.map(|node| node.map(|node| node.of)),
+            sighted: state.memory.sighted,
+        }
+    }
+}
+
+thread_local! {
+    static JUDGED: RefCell<HashMap<View, Rc<(Observed, Plan)>>> = RefCell::default();
+}
+
+/// What a pass over a Host knows, and its plan.
+pub fn judged(state: &State, which: usize) -> Rc<(Observed, Plan)> {
+    let view = View::of(state, which);
+    let known = JUDGED.with_borrow(|all| all.get(&view).cloned());
+    known.unwrap_or_else(|| {
+        let observed = observed(state, which);
+        let plan = plan(&observed, at(0));
+        let judged = Rc::new((observed, plan));
+        JUDGED.with_borrow_mut(|all| {
+            if all.len() >= REMEMBERED {
+                all.clear();
+            }
+            all.insert(view, Rc::clone(&judged));
+        });
+        judged
+    })
+}
+
+fn observed(state: &State, which: usize) -> Observed {
     let known = state.known();
     let object = &known.hosts[which];
     let server = &state.servers[which];
@@ -221,7 +278,9 @@ fn reset(doing: &mut Doing, which: usize, observed: &Observed, of: u8) -> bool {
     if server.silent || server.marker != Some(of) || server.running().is_some() {
         return false;
     }
-    if doing.state.member_on(which).is_some() && doing.state.has_quorum() {
+    // what an init left that was never recorded is no data yet
+    let is_made = doing.state.objects.secret.initialized.is_some();
+    if is_made && doing.state.member_on(which).is_some() && doing.state.has_quorum() {
         doing.breaks(format!(
             "the data of the etcd member on {} was wiped",
             host_name(which)

@@ -43,16 +43,17 @@ pub fn run(doing: &mut Doing, which: usize, observed: &Observed, kind: JobKind) 
         of: u8::try_from(which).expect("few"),
         identity: identity(observed, kind),
         version: wanted(observed),
+        settings: doing.state.known().settings,
         state: RunState::Running(Step::First),
         is_forgotten: false,
     };
     let late = Late {
         host: u8::try_from(host).expect("few"),
-        run: Run {
-            is_forgotten: false,
-            ..run
-        },
+        run,
     };
+    if kind == JobKind::Kubelet && server.written != run.settings {
+        doing.breaks("the kubelet starts under the name of settings that kubeadm did not write");
+    }
     let goes_on = doing.starts(late, |state| state.start(host, run));
     if goes_on {
         doing.state.memory.follow[which] = Some(kind);
@@ -205,21 +206,21 @@ impl State {
                 server.initialized = run.kind == JobKind::Init;
                 server.joined = run.kind == JobKind::Join;
                 server.kubelet = Some(run.version);
-                server.pods_follow = is_plane.then_some(config);
-                server.kubelet_follows = Some(config);
+                server.written = Some(config);
                 self.nodes[host] = Some(Node {
                     of: run.of,
                     kubelet: run.version,
                     cordoned: false,
                 });
             }
-            (JobKind::Upgrade, None) if is_plane => {
-                server.api = Some(run.version);
-                server.pods_follow = Some(config);
+            (JobKind::Upgrade, None) => {
+                server.written = Some(config);
+                if is_plane {
+                    server.api = Some(run.version);
+                }
             }
             (JobKind::Kubelet, None) => {
                 server.kubelet = Some(run.version);
-                server.kubelet_follows = Some(config);
                 if let Some(node) = &mut self.nodes[host] {
                     node.kubelet = run.version;
                 }
@@ -267,6 +268,10 @@ impl State {
 
     /// The reset of a host for its Machine: what is on it is gone for good.
     pub fn reset(&mut self, host: usize, of: u8) {
+        let left = self.member_on(host);
+        if let Some(left) = left.filter(|_| self.objects.secret.initialized.is_none()) {
+            self.remove_member(left.id);
+        }
         let silent = self.servers[host].silent;
         self.servers[host] = super::state::Server {
             silent,

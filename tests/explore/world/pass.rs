@@ -39,7 +39,7 @@ thread_local! {
 }
 
 /// So many plans are remembered by each thread.
-const REMEMBERED: usize = 400_000;
+pub const REMEMBERED: usize = 400_000;
 
 /// The plan of a Machine that sees this.
 pub fn passed(view: View) -> Rc<Passed> {

@@ -1,8 +1,8 @@
 //! Coming to rest: rounds in which everybody has a pass and nothing goes wrong; and what is not as it is wanted afterwards.
 
 use tatara::api::conditions::{ConditionType, Finding, Reason, Severity, Status};
-use tatara::core::cluster::plan::plan as plan_of_cluster;
 
+use super::build::machine_name;
 use super::events::{Event, Next, everybody, happen};
 use super::pass::passed;
 use super::state::{MOST, RunState, State};
@@ -61,13 +61,7 @@ pub fn troubles(state: &State) -> Vec<String> {
         }
         let passed = passed(state.view(which));
         let findings = &passed.plan.findings;
-        let is_well = !object.deleted && is_wanted(state, which) && {
-            let ready = findings
-                .iter()
-                .find(|found| found.condition == ConditionType::Ready);
-            ready.is_some_and(|ready| ready.status == Status::True)
-        };
-        if !is_well && !findings.iter().any(asks) {
+        if !is_well(state, which) && !is_asked(state, which, 0) {
             let said: Vec<_> = findings
                 .iter()
                 .map(|found| (found.condition, found.reason))
@@ -111,6 +105,36 @@ pub fn troubles(state: &State) -> Vec<String> {
     troubles
 }
 
+/// Whether a Machine is Ready, as it is wanted.
+fn is_well(state: &State, which: usize) -> bool {
+    let object = &state.objects.machines[which];
+    let passed = passed(state.view(which));
+    let mut findings = passed.plan.findings.iter();
+    let ready = findings.find(|found| found.condition == ConditionType::Ready);
+    let is_ready = ready.is_some_and(|ready| ready.status == Status::True);
+    !object.deleted && is_ready && is_wanted(state, which)
+}
+
+/// Whether a Machine tells a person to do something; or names another one that is not well either, and does.
+fn is_asked(state: &State, which: usize, seen: u8) -> bool {
+    let passed = passed(state.view(which));
+    let findings = &passed.plan.findings;
+    let names = |other: &usize| {
+        let name = format!("machine {}", machine_name(*other));
+        let is_plane = state.objects.machines[*other].is_control_plane;
+        findings.iter().any(|found| {
+            let all = is_plane && found.message.contains("the control-plane machines");
+            all || found.message.contains(&name)
+        })
+    };
+    let seen = seen | 1 << which;
+    let others = (0..MOST).filter(|other| seen & 1 << other == 0);
+    let mut others = others.filter(|other| state.objects.machines[*other].exists);
+    findings.iter().any(asks)
+        || others
+            .any(|other| names(&other) && !is_well(state, other) && is_asked(state, other, seen))
+}
+
 /// A person is told to do something: by a warning, or by a command.
 fn asks(finding: &Finding) -> bool {
     finding.reason.severity() == Severity::Warning
@@ -126,14 +150,13 @@ const WAITS: [Reason; 3] = [
 ];
 
 fn host_asks(state: &State, host: usize) -> bool {
-    let plan =
-        tatara::core::host::plan::plan(&super::hosts::observed(state, host), super::build::at(0));
-    plan.findings.iter().any(asks)
+    let judged = super::hosts::judged(state, host);
+    judged.1.findings.iter().any(asks)
 }
 
 fn cluster_asks(state: &State) -> bool {
-    let plan = plan_of_cluster(&super::cluster::observed(state));
-    plan.findings.iter().any(asks)
+    let judged = super::cluster::judged(state);
+    judged.1.findings.iter().any(asks)
 }
 
 /// Whether its node is what its Machine wants.

@@ -11,6 +11,16 @@ pub fn broken(state: &State) -> Option<String> {
         .or_else(|| free_and_marked(state))
         .or_else(|| quorum(state))
         .or_else(|| two_changes(state))
+        .or_else(|| two_follow(state))
+}
+
+/// One node of the cluster is brought to other settings at a time.
+fn two_follow(state: &State) -> Option<String> {
+    let follow = state.objects.machines.iter().filter(|machine| {
+        let record = machine.record.filter(|_| machine.exists);
+        record.is_some_and(|record| record.get().contains("\"applying\""))
+    });
+    (follow.count() > 1).then(|| "two nodes follow settings at once".to_owned())
 }
 
 /// One init per CA: kubeadm init was begun on two servers, of which neither was reset.
@@ -37,6 +47,9 @@ fn two_markers(state: &State) -> Option<String> {
 
 /// A Host that a Machine may claim has no marker on its server.
 fn free_and_marked(state: &State) -> Option<String> {
+    if state.is_restored {
+        return None;
+    }
     let mut hosts = (0..MOST).filter(|host| {
         let object = &state.objects.hosts[*host];
         let is_available = object.available.is_some_and(|(available, _)| available);
@@ -61,20 +74,18 @@ fn quorum(state: &State) -> Option<String> {
     (voters > 2 && !state.has_quorum()).then(|| "etcd has no quorum".to_owned())
 }
 
-/// kubeadm changes the control plane where its Machine has the turn.
+/// kubeadm changes a control plane that exists only where its Machine has the turn. That of init is guarded by more than the turn.
 fn two_changes(state: &State) -> Option<String> {
     let turn = state.objects.secret.turn.map(|(who, _)| who);
     state.servers.iter().find_map(|server| {
         let run = server.running()?;
         let changes = matches!(
             run.kind,
-            JobKind::Init | JobKind::Join | JobKind::Upgrade | JobKind::Kubelet
+            JobKind::Join | JobKind::Upgrade | JobKind::Kubelet
         );
         let is_plane = state.objects.machines[usize::from(run.of)].is_control_plane;
         let is_its = turn == Some(run.of);
-        // the record of init ends its turn, and the rest of the job changes nothing
-        let is_over = run.kind == JobKind::Init && state.objects.secret.initialized.is_some();
-        let is_wrong = changes && is_plane && !is_its && !run.is_forgotten && !is_over;
+        let is_wrong = changes && is_plane && !is_its && !run.is_forgotten;
         let RunState::Running(at) = run.state else {
             return None;
         };

@@ -26,12 +26,16 @@ pub enum Version {
 pub struct State {
     /// Faults that may still happen.
     pub faults: u8,
+    /// A new manager has asked everybody before it does anything: of a world that would be too large else.
+    pub is_prompt: bool,
     /// What is written in the management cluster.
     pub objects: Objects,
     /// The same, as the manager's watches showed it when they began to lag.
     pub lag: Option<Box<Objects>>,
     /// The same, as it is in a backup.
     pub backup: Option<Box<Objects>>,
+    /// It was restored: what is said of Hosts may be older than what they are.
+    pub is_restored: bool,
     /// What the manager that leads has in memory.
     pub memory: Memory,
     /// The start of a job that a manager had decided, which does not lead any more.
@@ -145,9 +149,8 @@ pub struct Server {
     pub stopped: bool,
     /// etcd had no quorum anyway when it was stopped.
     pub cost_nothing: bool,
-    /// Of the settings of kubeadm's ConfigMaps what its static pods, and its kubelet, have.
-    pub pods_follow: Option<Text>,
-    pub kubelet_follows: Option<Text>,
+    /// The settings of kubeadm's ConfigMaps that kubeadm wrote last for its kubelet.
+    pub written: Option<Text>,
 }
 
 /// A job on a server.
@@ -158,6 +161,8 @@ pub struct Run {
     pub of: u8,
     pub identity: Text,
     pub version: Version,
+    /// The settings of kubeadm's ConfigMaps by which it was planned.
+    pub settings: Option<Text>,
     pub state: RunState,
     /// A backup that was restored since knows nothing of it, or it was started by a manager that did not lead any more.
     pub is_forgotten: bool,
@@ -309,9 +314,34 @@ impl State {
         self.objects.host_of(machine)
     }
 
-    /// Whether a later start of a manager is all that is different.
+    /// A new manager knows nothing, but what it has asked at once.
     pub fn forget(&mut self) {
         self.memory = Memory::default();
+        if self.is_prompt {
+            self.memory.connected = true;
+            for which in 0..MOST {
+                self.memory.look[which] = self.look(which);
+            }
+        }
+    }
+
+    /// What the host of a Machine shows of jobs that change a member.
+    fn look(&self, which: usize) -> LastLook {
+        let object = &self.objects.machines[which];
+        let host = self
+            .host_of(which)
+            .filter(|_| object.exists && object.is_control_plane);
+        let Some(server) = host.map(|host| &self.servers[host]) else {
+            return LastLook::Never;
+        };
+        let changes = |run: &&Run| {
+            JobKind::OF_MEMBER.contains(&run.kind) && !(run.kind == JobKind::Join && server.joined)
+        };
+        match server.running().filter(changes) {
+            _ if server.silent => LastLook::Silent,
+            Some(run) => LastLook::Runs(run.kind),
+            None => LastLook::Idle,
+        }
     }
 }
 

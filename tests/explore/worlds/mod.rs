@@ -31,9 +31,26 @@ fn brief(states: usize) -> Bounds {
     }
 }
 
+/// The world of this name.
+pub fn named(name: &str) -> World {
+    let mut all = all().into_iter();
+    all.find(|world| world.name == name)
+        .expect("a world of this name")
+}
+
 /// All of them.
 pub fn all() -> Vec<World> {
-    vec![join()]
+    vec![
+        init(),
+        join(),
+        leave(),
+        update(),
+        beside(),
+        settings(),
+        orphan(),
+        restored(),
+        large(),
+    ]
 }
 
 /// A second control plane joins the first one.
@@ -54,6 +71,208 @@ fn join() -> World {
             ..Faults::default()
         },
         whole: ALL,
-        brief: brief(400),
+        brief: brief(150),
+    }
+}
+
+/// One of three control planes leaves, whose host may be dead.
+fn leave() -> World {
+    let mut setup = Setup::new(2, 3);
+    for which in 0..3 {
+        setup.runs(which, which);
+    }
+    setup.silent(2);
+    setup.deleted(2);
+    World {
+        name: "leave",
+        about: "a control plane whose host does not answer is deleted; a person may say that it is gone",
+        start: setup.done(),
+        faults: Faults {
+            cuts: true,
+            lag: true,
+            jobs: true,
+            silence: true,
+            gone: 0b100,
+            ..Faults::default()
+        },
+        whole: ALL,
+        brief: brief(150),
+    }
+}
+
+/// Two candidates for the first control plane.
+fn init() -> World {
+    let mut setup = Setup::new(2, 2);
+    setup.wants(0, true);
+    setup.wants(1, true);
+    World {
+        name: "init",
+        about: "two candidates for the first control plane, of which one is deleted; people edit turn and record away",
+        start: setup.done(),
+        faults: Faults {
+            cuts: true,
+            jobs: true,
+            silence: true,
+            deletes: 0b11,
+            forgets: true,
+            ..Faults::default()
+        },
+        whole: ALL,
+        brief: brief(150),
+    }
+}
+
+/// Two control planes are updated, while a third one joins.
+fn beside() -> World {
+    let mut setup = Setup::new(2, 3);
+    setup.prompt();
+    setup.runs(0, 0);
+    setup.runs(1, 1);
+    setup.wants(2, true);
+    setup.later(|state| {
+        for machine in &mut state.objects.machines[..3] {
+            machine.upgrades();
+        }
+    });
+    World {
+        name: "beside",
+        about: "two control planes move to another version, while a third one joins",
+        start: setup.done(),
+        faults: Faults {
+            cuts: true,
+            jobs: true,
+            deletes: 0b100,
+            ..Faults::default()
+        },
+        whole: ALL,
+        brief: brief(150),
+    }
+}
+
+/// A control plane and a worker follow the settings of their Cluster.
+fn settings() -> World {
+    let mut setup = Setup::new(2, 2);
+    setup.runs(0, 0);
+    setup.works(1, 1);
+    setup.later(|state| state.objects.wants = 1);
+    World {
+        name: "settings",
+        about: "a control plane and a worker follow settings that were edited",
+        start: setup.done(),
+        faults: Faults {
+            cuts: true,
+            jobs: true,
+            silence: true,
+            ..Faults::default()
+        },
+        whole: ALL,
+        brief: brief(150),
+    }
+}
+
+/// A member of etcd without a Machine, whose server is gone, beside a control plane that joins.
+fn orphan() -> World {
+    let mut setup = Setup::new(2, 4);
+    setup.prompt();
+    for which in 0..3 {
+        setup.runs(which, which);
+    }
+    setup.wants(3, true);
+    setup.orphaned(2);
+    World {
+        name: "orphan",
+        about: "a member without a Machine, whose server is gone, and a control plane that joins",
+        start: setup.done(),
+        faults: Faults {
+            cuts: true,
+            jobs: true,
+            deletes: 0b1000,
+            ..Faults::default()
+        },
+        whole: ALL,
+        brief: brief(150),
+    }
+}
+
+/// The management cluster is restored to before its control plane was made, while another one joins.
+fn restored() -> World {
+    let mut setup = Setup::new(2, 2);
+    setup.wants(0, true);
+    setup.rounds(3);
+    setup.backed_up();
+    setup.rounds(30);
+    setup.wants(1, true);
+    World {
+        name: "restored",
+        about: "the management cluster is restored to before kubeadm init, while another control plane joins",
+        start: setup.done(),
+        faults: Faults {
+            cuts: true,
+            jobs: true,
+            silence: true,
+            restores: true,
+            ..Faults::default()
+        },
+        whole: ALL,
+        brief: brief(150),
+    }
+}
+
+/// Three control planes move to another version, one joins, and there is a worker.
+fn large() -> World {
+    let mut setup = Setup::new(2, 5);
+    setup.prompt();
+    for which in 0..3 {
+        setup.runs(which, which);
+    }
+    setup.works(4, 4);
+    setup.wants(3, true);
+    setup.later(|state| {
+        for machine in &mut state.objects.machines {
+            machine.upgrades();
+        }
+    });
+    World {
+        name: "large",
+        about: "three control planes and a worker move to another version, and a control plane joins",
+        start: setup.done(),
+        faults: Faults {
+            cuts: true,
+            lag: true,
+            jobs: true,
+            silence: true,
+            deletes: 0b1001,
+            ..Faults::default()
+        },
+        whole: Bounds {
+            states: 1_000_000,
+            depth: 1_000,
+        },
+        brief: brief(150),
+    }
+}
+
+/// Three control planes move to another version.
+fn update() -> World {
+    let mut setup = Setup::new(2, 3);
+    setup.prompt();
+    for which in 0..3 {
+        setup.runs(which, which);
+    }
+    let mut start = setup.done();
+    for machine in &mut start.objects.machines[..3] {
+        machine.upgrades();
+    }
+    World {
+        name: "update",
+        about: "three control planes move to another version",
+        start,
+        faults: Faults {
+            cuts: true,
+            jobs: true,
+            ..Faults::default()
+        },
+        whole: ALL,
+        brief: brief(150),
     }
 }
