@@ -38,8 +38,8 @@ thread_local! {
     static PASSES: RefCell<HashMap<View, Rc<Passed>>> = RefCell::default();
 }
 
-/// So many plans are remembered by each thread.
-pub const REMEMBERED: usize = 400_000;
+/// So many plans of a kind are remembered by each thread: some 20 KB each.
+pub const REMEMBERED: usize = 12_000;
 
 /// The plan of a Machine that sees this.
 pub fn passed(view: View) -> Rc<Passed> {

@@ -244,10 +244,7 @@ fn large() -> World {
             deletes: 0b1001,
             ..Faults::default()
         },
-        whole: Bounds {
-            states: 1_000_000,
-            depth: 1_000,
-        },
+        whole: ALL,
         brief: brief(150),
     }
 }
