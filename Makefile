@@ -54,7 +54,7 @@ docs: ## the reference of the API in docs/api.md, from the types
 	@hack/cargo run --locked --quiet -- crds --markdown >docs/api.md
 
 bench-plan: ## microseconds of a pass over a Machine in core, first and later, in named situations
-	@hack/cargo test --release --locked --lib microseconds_of_a_pass -- --ignored --nocapture
+	@hack/cargo test --release --locked --package tatara-core microseconds_of_a_pass -- --ignored --nocapture
 .PHONY: bench-plan
 
 bench-idle: ## requests and memory of the quickstart's manager at rest, from 60 s after Ready

@@ -27,11 +27,9 @@
 #[cfg(test)]
 extern crate self as tatara;
 
-pub mod api;
 pub mod cli;
 pub mod clock;
 pub mod controllers;
-pub mod core;
 pub mod engine;
 pub mod etcd;
 pub mod gateway;

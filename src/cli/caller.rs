@@ -10,7 +10,7 @@ use kube::runtime::watcher;
 use kube::{Api, Client, Config, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
-use crate::api::conditions::{ConditionType, find};
+use tatara_core::api::conditions::{ConditionType, find};
 
 /// A client with the caller's credentials: from `KUBECONFIG`, `~/.kube/config`, or the pod's service account.
 #[derive(Clone)]

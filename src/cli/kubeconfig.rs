@@ -10,9 +10,9 @@ use kube::{Api, ResourceExt};
 
 use super::caller::{ApiError, Caller, why_not_ready};
 use super::printable;
-use crate::api::Cluster;
-use crate::api::conditions::{ConditionType, Status, find};
-use crate::api::names::kubeconfig_secret;
+use tatara_core::api::Cluster;
+use tatara_core::api::conditions::{ConditionType, Status, find};
+use tatara_core::api::names::kubeconfig_secret;
 
 /// Key of the Secret that holds the kubeconfig (Cluster API convention).
 const KEY: &str = "value";

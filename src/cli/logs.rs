@@ -12,13 +12,13 @@ use tokio::sync::mpsc;
 
 use super::caller::{ApiError, Caller, why_not_ready};
 use super::printable;
-use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER, ssh_secret};
-use crate::api::{Host, Machine};
-use crate::core::host::ContactError;
-use crate::core::node;
 use crate::providers::libvirt::{Guest, Keys};
 use crate::providers::ssh::{Credentials, Server, target};
 use crate::remote::{ConnectError, Credential, Pool, RunError, Session, Target};
+use tatara_core::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER, ssh_secret};
+use tatara_core::api::{Host, Machine};
+use tatara_core::host::ContactError;
+use tatara_core::node;
 
 /// Arguments of `tatara logs`.
 #[derive(Debug, clap::Args)]

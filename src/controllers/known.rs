@@ -8,20 +8,20 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::jiff::Timestamp;
 use secrecy::SecretString;
 
-use crate::api::Cluster;
-use crate::api::conditions::Finding;
-use crate::core::cluster_profile::Server;
-use crate::core::control_plane::component::Components;
-use crate::core::control_plane::health::Judgement;
-use crate::core::control_plane::peers::Watch;
-use crate::core::control_plane::turn::Marks;
-use crate::core::control_plane::{MemberId, Members};
-use crate::core::kubeadm::KubernetesVersion;
 use crate::memory::ByUid;
 use crate::pki::Authorities;
 use crate::remote::Targets;
+use tatara_core::api::Cluster;
+use tatara_core::api::conditions::Finding;
+use tatara_core::cluster_profile::Server;
+use tatara_core::control_plane::component::Components;
+use tatara_core::control_plane::health::Judgement;
+use tatara_core::control_plane::peers::Watch;
+use tatara_core::control_plane::turn::Marks;
+use tatara_core::control_plane::{MemberId, Members};
+use tatara_core::kubeadm::KubernetesVersion;
 
-use crate::core::cluster::{Attempt, Certificates};
+use tatara_core::cluster::{Attempt, Certificates};
 
 /// The content of a kubeconfig Secret.
 #[derive(Clone)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 
-use crate::api::Machine;
 use crate::engine::{Engine, ReconcileError};
 use crate::store::Item;
+use tatara_core::api::Machine;
 
 /// Page size of a list of Machines.
 const PAGE: u32 = 500;

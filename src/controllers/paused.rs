@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use kube::{Resource, ResourceExt};
 
-use crate::api::names::LABEL_CLUSTER;
-use crate::core::paused::itself;
 use crate::store::{IndexKeys, Kind, Stores};
+use tatara_core::api::names::LABEL_CLUSTER;
+use tatara_core::paused::itself;
 
 /// The object whose annotation pauses this one, as "MachineDeployment pool": itself, the set or the
 /// deployment that controls it, or its Cluster.

@@ -1,8 +1,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::api::names::ANNOTATION_PAUSED;
-use crate::api::{Cluster, Machine, MachineDeployment, MachineSet};
+use tatara_core::api::names::ANNOTATION_PAUSED;
+use tatara_core::api::{Cluster, Machine, MachineDeployment, MachineSet};
 
 fn of<K: serde::de::DeserializeOwned>(metadata: &serde_json::Value) -> K {
     let mut object = json!({

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use crate::api::conditions::{ConditionType, Reason, Status, find};
-use crate::api::machine::MachineVersions;
-use crate::api::machine_deployment::StrategyType;
-use crate::api::names::{ANNOTATION_INITIALIZED, LABEL_CLUSTER};
-use crate::api::{
+use crate::controllers::whose::ProviderObject;
+use crate::store::Stores;
+use tatara_core::Key;
+use tatara_core::api::conditions::{ConditionType, Reason, Status, find};
+use tatara_core::api::machine::MachineVersions;
+use tatara_core::api::machine_deployment::StrategyType;
+use tatara_core::api::names::{ANNOTATION_INITIALIZED, LABEL_CLUSTER};
+use tatara_core::api::{
     Cluster, ClusterProviderSpec, Machine, MachineDeployment, MachineSet, MachineTemplate,
 };
-use crate::controllers::whose::ProviderObject;
-use crate::core::Key;
-use crate::core::kubeadm::{KubernetesVersion, VersionError, version};
-use crate::core::machine_deployment::{TemplateProblem, has_control_plane, runs};
-use crate::core::machine_set::Gate;
-use crate::store::Stores;
+use tatara_core::kubeadm::{KubernetesVersion, VersionError, version};
+use tatara_core::machine_deployment::{TemplateProblem, has_control_plane, runs};
+use tatara_core::machine_set::Gate;
 
 /// Blocks creation on version skew: a kubelet newer than the API server is not supported, nor a control plane older than
 /// another. Nor does one join a control plane without an endpoint of its own.

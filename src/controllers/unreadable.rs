@@ -4,17 +4,17 @@
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
 
-use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
-use crate::api::readable::unreadable;
-use crate::api::whose::Whose;
-use crate::api::{
-    Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet, ProviderSpec,
-};
 use crate::controllers::whose::ProviderObject;
 use crate::engine::Engine;
 use crate::memory::ByUid;
 use crate::store::{Key, Kind, Stores};
+use tatara_core::api::conditions::{ConditionType, Finding, Reason};
+use tatara_core::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
+use tatara_core::api::readable::unreadable;
+use tatara_core::api::whose::Whose;
+use tatara_core::api::{
+    Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet, ProviderSpec,
+};
 
 /// The published notice of each object, by UID: once, until it changes.
 #[derive(Default)]
@@ -253,7 +253,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::api::readable::UNREADABLE;
+    use tatara_core::api::readable::UNREADABLE;
 
     fn mark(meta: &mut ObjectMeta) {
         let why = (UNREADABLE.to_owned(), "spec: a number".to_owned());

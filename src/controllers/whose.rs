@@ -8,15 +8,17 @@ use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::api::names::{ANNOTATION_HYPERVISOR, FIELD_MANAGER, LABEL_CLUSTER};
-use crate::api::readable::unreadable;
-use crate::api::whose::{self, Place, Whose};
-use crate::api::{Cluster, Machine, MachineClass, MachineDeployment, MachineSet, MachineSpec};
 use crate::engine::{Engine, ReconcileError};
 use crate::memory::ByUid;
 use crate::providers::ssh::claims;
 use crate::store::{IndexKeys, Stores};
+use tatara_core::api::conditions::{ConditionType, Finding, Reason};
+use tatara_core::api::names::{ANNOTATION_HYPERVISOR, FIELD_MANAGER, LABEL_CLUSTER};
+use tatara_core::api::readable::unreadable;
+use tatara_core::api::whose::{self, Place, Whose};
+use tatara_core::api::{
+    Cluster, Machine, MachineClass, MachineDeployment, MachineSet, MachineSpec,
+};
 
 /// An object that may belong to another provider.
 pub trait ProviderObject:
@@ -188,7 +190,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::{Host, MachineSpec};
+    use tatara_core::api::{Host, MachineSpec};
 
     #[test]
     fn a_machine_that_something_is_held_for_stays_ours_whatever_its_spec_becomes() {

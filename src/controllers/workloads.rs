@@ -7,10 +7,10 @@ use kube::{Client, ResourceExt};
 use tokio::sync::Mutex;
 
 use super::known::ClusterMemories;
-use crate::api::Cluster;
 use crate::clock;
 use crate::memory::ByUid;
 use crate::workload::{ClusterKey, Registry, WorkloadCluster};
+use tatara_core::api::Cluster;
 
 /// After a restart of the manager, a missing connection is not reported for this time.
 const CONNECTS_WITHIN: SignedDuration = SignedDuration::from_mins(1);

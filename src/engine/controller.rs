@@ -12,10 +12,10 @@ use serde::de::DeserializeOwned;
 
 use super::span::LogContext;
 use super::{Engine, ReconcileError};
-use crate::api::conditions::{self, ConditionType, Finding};
-use crate::api::reported::ConditionedStatus;
-use crate::core::Plan;
 use crate::store::InStores;
+use tatara_core::Plan;
+use tatara_core::api::conditions::{self, ConditionType, Finding};
+use tatara_core::api::reported::ConditionedStatus;
 
 /// An object that a controller reconciles.
 pub trait Object:

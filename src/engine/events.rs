@@ -10,9 +10,9 @@ use kube::{Api, Client, Resource, ResourceExt};
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
-use crate::api::conditions::{Finding, Severity};
-use crate::api::names::FIELD_MANAGER;
 use crate::workload::error::reason;
+use tatara_core::api::conditions::{Finding, Severity};
+use tatara_core::api::names::FIELD_MANAGER;
 
 /// Publishes Events, each as an object of its own: kube's recorder would count a second one of the same reason as a
 /// repetition of the first and keep the first message.
@@ -166,8 +166,8 @@ fn is_refused_by_an_end(error: &kube::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::conditions::{ConditionType, Reason};
-    use crate::api::{Machine, MachineSpec};
+    use tatara_core::api::conditions::{ConditionType, Reason};
+    use tatara_core::api::{Machine, MachineSpec};
 
     #[test]
     fn a_note_that_is_too_long_ends_with_a_sentence_and_says_where_the_rest_is() {

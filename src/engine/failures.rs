@@ -7,7 +7,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::{Chain, ReconcileError};
-use crate::api::conditions::{ConditionType, Finding, Reason};
+use tatara_core::api::conditions::{ConditionType, Finding, Reason};
 
 /// Controller, namespace and name.
 pub type Key = (&'static str, String, String);

@@ -9,9 +9,9 @@ use k8s_openapi::jiff::Timestamp;
 use tokio::time::{Instant, sleep};
 
 use super::{ActionOutcome, Controller, Engine, ReconcileError};
-use crate::api::conditions::Finding;
 use crate::clock;
-use crate::core::{Next, Plan, Reports};
+use tatara_core::api::conditions::Finding;
+use tatara_core::{Next, Plan, Reports};
 
 /// Limit of concurrent actions.
 const AT_ONCE: usize = 16;
@@ -265,7 +265,7 @@ impl<C: Controller> Pass<'_, C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::conditions::{ConditionType, Reason};
+    use tatara_core::api::conditions::{ConditionType, Reason};
 
     #[test]
     fn what_is_refused_keeps_nothing_back_and_the_first_is_said() {

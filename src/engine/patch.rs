@@ -8,11 +8,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{Engine, ReconcileError};
-use crate::api::crd::bounds::clip;
-use crate::api::readable::unreadable;
-use crate::core::finalizers;
-pub use crate::core::merge_patch::replacement;
 use crate::store::InStores;
+use tatara_core::api::crd::bounds::clip;
+use tatara_core::api::readable::unreadable;
+use tatara_core::finalizers;
+pub use tatara_core::merge_patch::replacement;
 
 /// Limit of retries after concurrent changes that do not matter to us.
 const SWAPS: usize = 5;
@@ -174,7 +174,7 @@ where
     let mut body = guard;
     deep_merge(&mut body, change);
     let params = PatchParams {
-        field_manager: Some(crate::api::names::FIELD_MANAGER.into()),
+        field_manager: Some(tatara_core::api::names::FIELD_MANAGER.into()),
         ..PatchParams::default()
     };
     let what = format!("write {kind} {namespace}/{name}");

@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::pass::Pass;
 use super::{Controller, Engine, PassKey, ReconcileError, patch};
-use crate::api::conditions::{self, ConditionType, Finding};
-use crate::api::crd::bounds::clip;
-use crate::api::reported::ConditionedStatus;
-use crate::core::{Next, Plan, kstatus};
+use tatara_core::api::conditions::{self, ConditionType, Finding};
+use tatara_core::api::crd::bounds::clip;
+use tatara_core::api::reported::ConditionedStatus;
+use tatara_core::{Next, Plan, kstatus};
 
 /// The status that an object has, and the one that follows from a plan.
 pub(super) struct Rendered<C: Controller> {

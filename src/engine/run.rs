@@ -17,8 +17,8 @@ use super::span::span;
 use super::wakes::together;
 use super::{Chain, Controller, Engine, ReconcileError, report};
 use crate::clock;
-use crate::core::Next;
 use crate::store::Wake;
+use tatara_core::Next;
 
 /// The objects of a controller.
 pub struct ObjectFeed<K: kube::Resource<DynamicType = ()> + 'static> {

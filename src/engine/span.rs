@@ -4,8 +4,10 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
 use tracing::Span;
 
-use crate::api::names::LABEL_CLUSTER;
-use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
+use tatara_core::api::names::LABEL_CLUSTER;
+use tatara_core::api::{
+    Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet,
+};
 
 /// The objects that a log line names; None if there is none or it is unknown.
 #[derive(Debug, Default, PartialEq, Eq)]

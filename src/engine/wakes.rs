@@ -91,8 +91,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::api::Machine;
     use crate::store::Waker;
+    use tatara_core::api::Machine;
 
     #[tokio::test(start_paused = true)]
     async fn wakes_of_one_object_come_together_at_the_time_of_the_first() {

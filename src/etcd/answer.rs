@@ -3,8 +3,8 @@
 use serde::{Deserialize, Deserializer};
 
 use super::Error;
-use crate::core::control_plane::peers::Peers;
-use crate::core::control_plane::{Member, MemberId};
+use tatara_core::control_plane::peers::Peers;
+use tatara_core::control_plane::{Member, MemberId};
 
 /// An ID, which is a string of decimal digits.
 fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MemberId, D::Error> {

@@ -4,7 +4,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`answer`] | etcd's answers, as data of [`crate::core::control_plane`] |
+//! | [`answer`] | etcd's answers, as data of [`tatara_core::control_plane`] |
 //! | [`error`] | what etcd refuses, and what did not reach it |
 
 mod answer;
@@ -19,10 +19,10 @@ use kube::client::Body;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::core::control_plane::peers::Peers;
-use crate::core::control_plane::{Member, MemberId};
 pub use answer::{Alarm, Status};
 pub use error::Error;
+use tatara_core::control_plane::peers::Peers;
+use tatara_core::control_plane::{Member, MemberId};
 
 /// Time limit of a request. A member without leader answers a linearizable list after its own 5 s.
 const LIMIT: Duration = Duration::from_secs(8);

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use tatara_gateway_wire::{LONGEST_ANSWER, event};
 
 use super::{Credentials, GatewayError};
-use crate::core::wire::{
+use tatara_core::wire::{
     Image, ImageRequest, Machine, MachineRequest, PowerAction, PowerRequest, Problem,
 };
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tokio::task::AbortHandle;
 
 use super::{Client, follow};
-use crate::core::hypervisor::View;
+use tatara_core::hypervisor::View;
 
 /// Which Hypervisor a connection belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,8 +1,8 @@
 //! Credentials of a gateway, from a Secret of type `tatara.dev/gateway`.
 
-use crate::api::conditions::Reason;
 use std::fmt;
 use std::sync::Arc;
+use tatara_core::api::conditions::Reason;
 
 use k8s_openapi::api::core::v1::Secret;
 use rustls::pki_types::pem::PemObject;
@@ -11,8 +11,8 @@ use rustls::{ClientConfig, RootCertStore};
 use secrecy::SecretString;
 
 use super::GatewayError;
-use crate::api::names::SECRET_TYPE_GATEWAY;
-use crate::core::words::word;
+use tatara_core::api::names::SECRET_TYPE_GATEWAY;
+use tatara_core::words::word;
 
 /// Credentials of a gateway.
 pub struct Credentials {

@@ -6,7 +6,7 @@ use std::io;
 use rustls::AlertDescription;
 use tatara_gateway_wire::Code;
 
-use crate::api::conditions::Reason;
+use tatara_core::api::conditions::Reason;
 
 /// A failed request to a gateway.
 #[derive(Debug, thiserror::Error)]

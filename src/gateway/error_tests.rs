@@ -21,7 +21,7 @@ fn a_code_of_the_gateway_is_a_reason_that_says_who_has_to_act() {
         ("Unauthenticated", "Unauthorized"),
         ("of-tomorrow", "GatewayRefused"),
     ] {
-        assert_eq!(refused(code).reason(), reason, "{code}");
+        assert_eq!(refused(code).reason().as_str(), reason, "{code}");
     }
 }
 

@@ -7,8 +7,8 @@ use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use tatara_gateway_wire::LONGEST_ANSWER;
 use tatara_gateway_wire::event::{self, ImageGone, MachineGone};
 
-use crate::core::hypervisor::Event;
-use crate::core::wire::Machine;
+use tatara_core::hypervisor::Event;
+use tatara_core::wire::Machine;
 
 /// Limit of a virtual machine's id: a UUID.
 const LONGEST_ID: usize = 64;

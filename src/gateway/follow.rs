@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::connection::{ConnectionKey, Wake};
 use super::events::Reader;
 use super::{Client, GatewayError};
-use crate::api::conditions::Reason;
 use crate::clock;
-use crate::core::backoff;
-use crate::core::hypervisor::{Concerns, Connectivity, Event, LARGEST, View};
 use crate::remote::{Kept, Total};
+use tatara_core::api::conditions::Reason;
+use tatara_core::backoff;
+use tatara_core::hypervisor::{Concerns, Connectivity, Event, LARGEST, View};
 
 /// Least time between two pieces of a stream, so that a gateway that floods us does not affect others.
 const BREATH: Duration = Duration::from_millis(5);
@@ -181,7 +181,7 @@ mod tests {
     use super::super::Credentials;
     use super::super::connection::WakeHypervisor;
     use super::*;
-    use crate::core::wire::Machine;
+    use tatara_core::wire::Machine;
 
     fn full() -> View {
         let mut view = View::default();

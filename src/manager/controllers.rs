@@ -6,7 +6,6 @@ use k8s_openapi::api::core::v1::Secret;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::controllers::base::Base;
 use crate::controllers::cluster::Clusters;
 use crate::controllers::cluster_profile::ClusterProfiles;
@@ -19,6 +18,9 @@ use crate::controllers::machine_deployment::MachineDeployments;
 use crate::controllers::machine_set::MachineSets;
 use crate::engine::{ObjectFeed, run};
 use crate::store::{Wake, Waker, Wakers};
+use tatara_core::api::{
+    Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet,
+};
 
 /// The objects to reconcile, by controller.
 pub struct WakeQueues {

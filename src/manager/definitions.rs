@@ -5,8 +5,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::{Api, Client, ResourceExt};
 
 use super::error::ManagerError;
-use crate::api::crd;
-use crate::api::names::{LABEL_MANAGED_BY, MANAGED_BY};
+use tatara_core::api::crd;
+use tatara_core::api::names::{LABEL_MANAGED_BY, MANAGED_BY};
 
 /// Checks that all definitions exist and are ours.
 ///

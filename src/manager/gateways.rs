@@ -56,7 +56,7 @@ pub fn wake_machine(stores: &Stores, wakers: &Wakers, key: &ConnectionKey, uid: 
     }
 }
 
-fn placed(stores: &Stores, key: &ConnectionKey) -> Vec<Arc<crate::api::Machine>> {
+fn placed(stores: &Stores, key: &ConnectionKey) -> Vec<Arc<tatara_core::api::Machine>> {
     stores
         .machines
         .by(&Key::Hypervisor(key.namespace.clone(), key.name.clone()))

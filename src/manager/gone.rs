@@ -6,11 +6,13 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
 
 use super::controllers::Controllers;
-use crate::api::readable::unreadable;
-use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
-use crate::core::retry::Retries;
 use crate::gateway::ConnectionKey;
 use crate::store::{Change, Hook};
+use tatara_core::api::readable::unreadable;
+use tatara_core::api::{
+    Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet,
+};
+use tatara_core::retry::Retries;
 
 /// All places with memory of objects.
 pub struct Memories {

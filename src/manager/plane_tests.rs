@@ -15,11 +15,11 @@ use tower::{BoxError, service_fn};
 use super::build::{self, Start};
 use super::controllers::{Controllers, WakeQueues};
 use super::leader::Leadership;
-use crate::api::Cluster;
 use crate::metrics::Metrics;
 use crate::remote::Reach;
 use crate::store::Stores;
 use crate::workload::Connectivity;
+use tatara_core::api::Cluster;
 
 /// An API server of the objects that it was given, by path. It merges what is patched, and keeps nothing that is created. Clones
 /// are the same server.

@@ -19,12 +19,12 @@ use super::error::ManagerError;
 use super::gone::Memories;
 use super::leader::Leadership;
 use super::{definitions, files, gone, hooks, http, media, sources, unreadable};
-use crate::api::names::SECRET_TYPE_GATEWAY;
 use crate::clock;
 use crate::controllers::cluster_profile;
 use crate::metrics::Metrics;
 use crate::remote::{Reach, Route, kube_builder};
 use crate::store::{Scope, watch};
+use tatara_core::api::names::SECRET_TYPE_GATEWAY;
 
 /// Time limit for background tasks to end.
 const GRACE: Duration = Duration::from_secs(10);

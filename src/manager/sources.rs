@@ -10,9 +10,9 @@ use kube::core::{NamespaceResourceScope, PartialObjectMeta};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
-use crate::api::cluster_provider_spec::AddonKind;
 use crate::controllers::cluster::{Names, Now, Sources};
-use crate::core::backoff;
+use tatara_core::api::cluster_provider_spec::AddonKind;
+use tatara_core::backoff;
 
 /// Duration of one watch in seconds: a dead connection is detected no later.
 const WATCH_SECONDS: u32 = 290;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use crate::api::readable::unreadable;
 use crate::metrics::Metrics;
 use crate::store::{Hook, IndexKeys, Kind, Stores, Wakers};
+use tatara_core::api::readable::unreadable;
 
 /// Counts unreadable objects, and wakes the namespace on each change of one, the last of which may make it
 /// readable.

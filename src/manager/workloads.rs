@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::api::names;
 use crate::providers::simulated::{FindApi, WakeMachine};
 use crate::store::{Key, Stores, Wakers};
 use crate::workload::{ClusterKey, Registry, Wake};
+use tatara_core::api::names;
 
 /// A registry whose workload clusters wake Machines by the provider ID of their Nodes.
 pub fn registry(stores: Arc<Stores>, wakers: Wakers) -> Registry {

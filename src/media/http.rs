@@ -22,7 +22,7 @@ use super::connections;
 use super::content;
 use super::range::{RangeRequest, asked};
 use super::served::{ImageShare, Media};
-use crate::core::installer::Report;
+use tatara_core::installer::Report;
 
 /// Certificate and key of the listener.
 #[derive(Clone)]

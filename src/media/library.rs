@@ -19,11 +19,11 @@ use tokio_util::task::TaskTracker;
 use super::download;
 use super::scan::{ImageScan, Look};
 use super::served::hex;
-use crate::api::installation::IsoImage;
 use crate::clock;
-use crate::core::installer::{Base, BaseState, Failure};
 use crate::engine::Chain;
 use crate::remote::Reach;
+use tatara_core::api::installation::IsoImage;
+use tatara_core::installer::{Base, BaseState, Failure};
 
 /// Time limit of connecting to the server.
 const CONNECT: Duration = Duration::from_secs(10);

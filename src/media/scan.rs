@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::fs::File;
 use tokio::io::AsyncReadExt as _;
 
-use crate::core::installer::{Area, AreaError, Base, Failure, Finder};
+use tatara_core::installer::{Area, AreaError, Base, Failure, Finder};
 
 /// Size of the pieces in which a file is read, in bytes.
 const PIECE: usize = 1024 * 1024;

@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 
 use super::library::Library;
-use crate::core::installer::{Base, Report};
+use tatara_core::installer::{Base, Report};
 
 /// Number of random bytes in a token.
 const RANDOM: usize = 32;

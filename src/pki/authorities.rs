@@ -9,8 +9,8 @@ use secrecy::{ExposeSecret, SecretString};
 use super::authority::Authority;
 use super::error::PkiError;
 use super::service_account::ServiceAccountKey;
-use crate::core::kubeadm::CERTIFICATES_DIR;
-use crate::core::node::ControlPlaneFile;
+use tatara_core::kubeadm::CERTIFICATES_DIR;
+use tatara_core::node::ControlPlaneFile;
 
 /// The Secrets of a cluster's PKI. Names and keys follow Cluster API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

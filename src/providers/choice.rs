@@ -1,10 +1,10 @@
 //! Records a Machine's chosen place on the Machine by compare-and-swap, before the place is claimed or created.
 
-use crate::core::machine::Observed;
-use crate::core::machine::live::claim::{Choice, machine_basis, may_choose};
-use crate::core::machine::plan::claim::chosen;
-use crate::core::proof::Clean;
 use crate::engine::{Engine, ReconcileError, patch};
+use tatara_core::machine::Observed;
+use tatara_core::machine::live::claim::{Choice, machine_basis, may_choose};
+use tatara_core::machine::plan::claim::chosen;
+use tatara_core::proof::Clean;
 
 /// Records the chosen host on the Machine, unless it is recorded already. To replace a former choice, proof is required
 /// that nothing of the Machine is on the former host.

@@ -10,7 +10,7 @@ use self::contract::api::Api;
 use self::contract::hosts::OneHost;
 use self::contract::{World, engine, holds, observed, pass};
 use super::{Provider, Simulated};
-use crate::core::machine::{Observed, Placement};
+use tatara_core::machine::{Observed, Placement};
 
 #[allow(dead_code, reason = "other tests need the rest")]
 #[path = "../../tests/support/contract/mod.rs"]

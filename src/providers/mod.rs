@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use crate::api::Machine;
-use crate::core::machine::kind::PlaceKind;
-use crate::core::machine::plan::{Acquire, Power, Release};
-use crate::core::machine::{HostChoice, Observed, Placement, VirtualMachine};
 use crate::engine::{ActionOutcome, ReconcileError};
+use tatara_core::api::Machine;
+use tatara_core::machine::kind::PlaceKind;
+use tatara_core::machine::plan::{Acquire, Power, Release};
+use tatara_core::machine::{HostChoice, Observed, Placement, VirtualMachine};
 
 pub use bmc::Bmcs;
 pub use install::Installs;
@@ -33,7 +33,7 @@ pub type Outcome = Result<ActionOutcome, ReconcileError>;
 ///
 /// Each verb is idempotent: it may be called repeatedly, also after an interruption and by another process. Only state
 /// that can be rebuilt is kept in memory: an acquired place is found by its Machine's UID.
-/// [`crate::core::machine::plan`] decides from the observation which step is due.
+/// [`tatara_core::machine::plan`] decides from the observation which step is due.
 pub trait Provider: Send + Sync {
     /// The current place; without one, the place that would be acquired, or why none is available. Changes nothing.
     /// What cannot be read is reported as unknown, never as absent.

@@ -2,11 +2,11 @@
 //! Nodes are real objects in the workload API, and are found by provider ID through the same code as
 //! those of real machines.
 
-use crate::api::conditions::{Reason, Status};
 use std::collections::{HashMap, HashSet};
 use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tatara_core::api::conditions::{Reason, Status};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -21,11 +21,11 @@ use tokio_util::task::TaskTracker;
 
 use super::choice::choose;
 use super::{Outcome, Place, Provider, Server};
-use crate::api::names::provider_id;
-use crate::api::{MachineProviderSpec, SimulatedMachineProviderSpec};
-use crate::core::machine::plan::{Acquire, Power, Release};
-use crate::core::machine::{Contact, Infrastructure, Lookup, Observed, Placement, Refusal};
 use crate::engine::{ActionOutcome, Engine, ReconcileError};
+use tatara_core::api::names::provider_id;
+use tatara_core::api::{MachineProviderSpec, SimulatedMachineProviderSpec};
+use tatara_core::machine::plan::{Acquire, Power, Release};
+use tatara_core::machine::{Contact, Infrastructure, Lookup, Observed, Placement, Refusal};
 
 /// A machine in memory.
 struct Simulation {

@@ -7,7 +7,7 @@ use super::choose::{self, Named};
 use super::http::{Answer, Http};
 use super::resources::{Collection, ServiceRoot, System};
 use super::{Access, Error, Pace};
-use crate::core::host::PowerState;
+use tatara_core::host::PowerState;
 
 const ROOT: &str = "/redfish/v1/";
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::choose::{self, Wish};
 use super::resources::{ActionInfo, ActionTarget, System};
 use super::{Bmc, Error};
-use crate::core::host::PowerState;
+use tatara_core::host::PowerState;
 
 impl Bmc {
     /// Changes the power as requested, and waits until the BMC reports it. Does nothing if the power is so

@@ -1,10 +1,10 @@
 //! Resources of BMCs, decoded leniently: a field may be missing; one of another type than the standard's
 //! counts as missing.
 
-use crate::core::host::PowerState;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use tatara_core::host::PowerState;
 
 /// A value of the expected type, or the default.
 fn tolerant<'de, D, T>(deserializer: D) -> Result<T, D::Error>

@@ -4,7 +4,7 @@ use std::fmt;
 
 use russh::ChannelMsg;
 
-use crate::api::host::Privilege;
+use tatara_core::api::host::Privilege;
 
 /// Limit of stdout and of stderr, in bytes.
 pub const OUTPUT_LIMIT: usize = 4 << 20;

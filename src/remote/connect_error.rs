@@ -1,8 +1,8 @@
 //! Why a host cannot be reached over SSH, for conditions.
 
-use crate::api::conditions::Reason;
 use std::error::Error;
 use std::sync::Arc;
+use tatara_core::api::conditions::Reason;
 
 /// Why a session cannot be opened. Cloneable, because callers that share an attempt share its error.
 #[derive(Clone, Debug, thiserror::Error)]

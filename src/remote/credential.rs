@@ -1,8 +1,8 @@
 //! A private SSH key: decoded once, never displayed.
 
-use crate::api::conditions::Reason;
 use std::fmt;
 use std::sync::Arc;
+use tatara_core::api::conditions::Reason;
 
 use russh::keys::signature::{Signer as _, Verifier as _};
 use russh::keys::ssh_encoding::Encode as _;

@@ -72,7 +72,7 @@ fn trust_on_first_use_never_loosens_a_pinned_key() {
 #[test]
 fn no_key_is_an_error_unless_first_use_is_trusted() {
     let error = HostKeys::of(&hop(&[]), false).unwrap_err();
-    assert_eq!(error.reason(), "HostKeyMissing");
+    assert_eq!(error.reason().as_str(), "HostKeyMissing");
     assert!(
         error.to_string().contains("trustOnFirstUse: true"),
         "{error}"

@@ -12,7 +12,7 @@ use super::connect::connect;
 use super::credential::Digest;
 use super::target::{Place, Stop};
 use super::{ConnectError, Contacts, Hop, Session, Target};
-use crate::api::host::Privilege;
+use tatara_core::api::host::Privilege;
 
 /// The connections to all hosts. Clones share them.
 ///

@@ -1,7 +1,7 @@
 //! Why a script or a tunnel fails on a connected host.
 
-use crate::api::conditions::Reason;
 use std::sync::Arc;
+use tatara_core::api::conditions::Reason;
 
 /// Why a script has no [`Output`](super::Output), or a tunnel cannot be opened.
 ///

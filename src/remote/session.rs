@@ -19,7 +19,7 @@ use super::connect::SshConnection;
 use super::running::{Counts, Running};
 use super::verifier::Verifier;
 use super::{Hop, RunError, TcpTunnel};
-use crate::api::host::Privilege;
+use tatara_core::api::host::Privilege;
 
 /// Limit of concurrent commands on one connection: sshd's default of `MaxSessions`. Further ones wait. The
 /// lower limit of a server is detected and respected. Tunnels do not count.

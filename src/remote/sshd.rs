@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::{Mutex, Semaphore};
 
 use super::{Credential, Hop, Target};
-use crate::api::host::Privilege;
+use tatara_core::api::host::Privilege;
 
 /// A server that lets in who has its own key, once it is open.
 pub struct Sshd {

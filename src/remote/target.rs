@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Credential;
-use crate::api::host::Privilege;
+use tatara_core::api::host::Privilege;
 
 /// One SSH server: its address, the user, and its host keys.
 #[derive(Clone, Debug)]

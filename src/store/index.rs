@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry as Slot;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::core::Key;
+use tatara_core::Key;
 
 /// Namespace and name.
 pub type Name = (String, String);

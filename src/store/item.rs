@@ -15,7 +15,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::IndexKeys;
-use crate::api::readable::{UNKNOWN, UNREADABLE};
+use tatara_core::api::readable::{UNKNOWN, UNREADABLE};
 
 /// Limit of the explanation, in characters.
 const SHOWN: usize = 300;

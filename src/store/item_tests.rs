@@ -3,10 +3,12 @@ use kube::core::{ObjectList, WatchEvent};
 use serde_json::json;
 
 use super::*;
-use crate::api::readable::{is_unknown, unreadable};
-use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
-use crate::core::Key;
 use k8s_openapi::api::core::v1::Secret;
+use tatara_core::Key;
+use tatara_core::api::readable::{is_unknown, unreadable};
+use tatara_core::api::{
+    Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet,
+};
 
 fn meta(name: &str) -> Value {
     let owner = json!({"apiVersion": "cluster.k8s.io/v1alpha1", "kind": "X", "name": "x", "uid": "owner", "controller": true});

@@ -4,16 +4,16 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
 use serde_json::{Value, json};
 
-use crate::api::conditions::{ConditionType, Reason, find, is_true};
-use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
-use crate::api::readable::{is_unknown, unreadable};
-use crate::api::whose::is_marked;
-use crate::api::{
+use tatara_core::Key;
+use tatara_core::api::conditions::{ConditionType, Reason, find, is_true};
+use tatara_core::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
+use tatara_core::api::readable::{is_unknown, unreadable};
+use tatara_core::api::whose::is_marked;
+use tatara_core::api::{
     Cluster, ClusterProfile, Host, Hypervisor, Machine, MachineClass, MachineDeployment,
     MachineSet, ProviderSpec,
 };
-use crate::core::Key;
-use crate::core::trouble::Trouble;
+use tatara_core::trouble::Trouble;
 
 /// Objects that a [`super::Kind`] can hold.
 pub trait IndexKeys: Resource<DynamicType = ()> + Sized {

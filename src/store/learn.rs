@@ -12,8 +12,10 @@ use kube::{Resource, ResourceExt};
 
 use super::index::Name;
 use super::{Change, Hook, IndexKeys, Kind, Stores};
-use crate::api::names::SECRET_TYPE_GATEWAY;
-use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
+use tatara_core::api::names::SECRET_TYPE_GATEWAY;
+use tatara_core::api::{
+    Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet,
+};
 
 /// Number of deleted objects that are remembered.
 const REMEMBERED: usize = 4096;

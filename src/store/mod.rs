@@ -24,14 +24,16 @@ use tokio::sync::mpsc;
 
 use learn::Writing;
 
-pub use crate::core::Key;
 pub use index::Index;
 pub use item::Item;
 pub use keys::IndexKeys;
 pub use learn::InStores;
+pub use tatara_core::Key;
 pub use watch::{Change, Hook, Scope, watch};
 
-use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
+use tatara_core::api::{
+    Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet,
+};
 
 /// The objects of one kind.
 pub struct Kind<K: Resource<DynamicType = ()> + Clone + 'static> {

@@ -10,7 +10,7 @@ use kube::{Api, Client};
 
 use super::error::{Error, code, reason};
 use super::manifests::{Document, in_order};
-use crate::api::names::FIELD_MANAGER;
+use tatara_core::api::names::FIELD_MANAGER;
 
 /// The result of applying manifests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

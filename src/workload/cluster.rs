@@ -11,8 +11,8 @@ use tokio::task::AbortHandle;
 use super::error::Cause;
 use super::node_index::NodeIndex;
 use super::watch;
-use crate::api::Cluster;
-use crate::core::NodeView;
+use tatara_core::NodeView;
+use tatara_core::api::Cluster;
 
 /// The Cluster that a workload cluster belongs to. The UID distinguishes a Cluster from a deleted one of
 /// the same name.

@@ -12,7 +12,7 @@ use kube::core::{ObjectMeta, Selector, SelectorExt, Status};
 use kube::{Api, Client};
 
 use super::error::{Error, code, reason};
-use crate::core::drain::{BlockedPod, Budget, Candidate, DrainProgress, PodRef, plan, waits_for};
+use tatara_core::drain::{BlockedPod, Budget, Candidate, DrainProgress, PodRef, plan, waits_for};
 
 /// Limit of concurrent evictions: enough for a full node in a second, too few to crowd out other clients.
 const CONCURRENCY: usize = 16;

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kube::config::{AuthInfo, Cluster, KubeConfigOptions, Kubeconfig};
 
-use crate::core::yaml::RECORD;
+use tatara_core::yaml::RECORD;
 
 /// The client configuration of a kubeconfig.
 ///

@@ -8,7 +8,7 @@ use kube::Client;
 use tokio::time::Instant;
 
 use super::error::{Cause, reason, shortened};
-use crate::core::words;
+use tatara_core::words;
 
 /// The result of one probe.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 
 use super::error::{self, Error};
-use crate::api::names::FIELD_MANAGER;
-use crate::core::kubeadm::Kept;
+use tatara_core::api::names::FIELD_MANAGER;
+use tatara_core::kubeadm::Kept;
 
 const NAMESPACE: &str = "kube-system";
 const PROXY: &str = "kube-proxy";

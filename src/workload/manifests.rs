@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use crate::core::yaml::MANIFESTS;
+use tatara_core::yaml::MANIFESTS;
 
 /// One object of a manifest.
 #[derive(Clone, Debug)]

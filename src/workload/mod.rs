@@ -7,7 +7,7 @@
 //! | [`health`] | `/readyz` and `/version` |
 //! | [`given`] | kubeconfigs from users |
 //! | [`nodes`] | writing to Nodes: labels, annotations, taints, cordon, deletion |
-//! | [`drain`] | evicting pods; [`crate::core::drain`] has the rules; [`drain_watch`] reports the deletion of pods |
+//! | [`drain`] | evicting pods; [`tatara_core::drain`] has the rules; [`drain_watch`] reports the deletion of pods |
 //! | [`volumes`] | whether volumes are still attached to a Node |
 //! | [`addons`] | server-side apply of [`manifests`] |
 //! | [`tokens`] | bootstrap tokens |

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock};
 
-use crate::core::NodeView;
 use crate::remote::limits::{ALL_VIEWS, NODES, VIEWS};
 use crate::remote::{Kept, Total};
+use tatara_core::NodeView;
 
 static TOTAL: LazyLock<Arc<Total>> = LazyLock::new(|| Total::new(VIEWS, ALL_VIEWS));
 

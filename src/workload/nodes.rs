@@ -9,9 +9,9 @@ use kube::{Api, Client};
 
 use super::error::{Error, code, reason};
 use super::watch::too_large;
-use crate::core::NodeView;
-use crate::core::node_change::{NodeChange, patch_for};
 use crate::remote::limits::{LIST, NODES, VIEWS};
+use tatara_core::NodeView;
+use tatara_core::node_change::{NodeChange, patch_for};
 
 /// Limit of retries after concurrent writes. Kubelets and controllers
 /// write a new Node in bursts; more conflicts than this are not chance.

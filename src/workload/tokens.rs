@@ -9,7 +9,7 @@ use kube::{Api, Client};
 use tokio::time::timeout;
 
 use super::error::{Error, code};
-use crate::api::names::FIELD_MANAGER;
+use tatara_core::api::names::FIELD_MANAGER;
 
 /// Namespace in which kubeadm and the token authenticator look for bootstrap tokens.
 const NAMESPACE: &str = "kube-system";

@@ -11,7 +11,7 @@ use kube::{Api, Client};
 
 use super::drain::pods_on;
 use super::error::Error;
-use crate::core::drain::plan;
+use tatara_core::drain::plan;
 
 /// Volumes that are attached to a node, without those of pods that a drain does not evict (such as a
 /// DaemonSet's, which are never detached). Sorted names of `PersistentVolumes`; the name in the node's status

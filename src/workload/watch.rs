@@ -13,8 +13,8 @@ use tokio::time::Instant;
 use super::cluster::{ClusterKey, Connectivity, State, Wake};
 use super::error::{self, Cause};
 use crate::clock;
-use crate::core::NodeView;
 use crate::remote::limits::{ALL_VIEWS, NODES, VIEWS};
+use tatara_core::NodeView;
 
 /// First and longest pause before the next attempt to reach a workload cluster. Five
 /// seconds cost few requests, and the recovery of a workload cluster is noticed soon.

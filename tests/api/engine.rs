@@ -6,10 +6,10 @@ use std::time::Duration;
 use k8s_openapi::jiff::Timestamp;
 use kube::Api;
 use serde_json::json;
-use tatara::api::conditions::{ConditionType, Finding, Reason, find};
-use tatara::api::{Hypervisor, HypervisorStatus};
-use tatara::core::{Next, Plan};
 use tatara::engine::{ActionOutcome, Controller, Engine, ReconcileError, pass};
+use tatara_core::api::conditions::{ConditionType, Finding, Reason, find};
+use tatara_core::api::{Hypervisor, HypervisorStatus};
+use tatara_core::{Next, Plan};
 use tokio::sync::Notify;
 
 use crate::support::kinds;

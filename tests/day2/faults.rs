@@ -8,8 +8,8 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::{DeleteParams, ListParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
-use tatara::api::Machine;
-use tatara::core::kubeadm::CONTROL_PLANE_TAINT;
+use tatara_core::api::Machine;
+use tatara_core::kubeadm::CONTROL_PLANE_TAINT;
 
 use crate::observed::{control_plane, etcd_is, is_at, machine, place, updating, writes};
 use crate::page::Page;

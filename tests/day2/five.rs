@@ -2,7 +2,7 @@
 //! two of these are lost for good.
 
 use kube::ResourceExt;
-use tatara::api::Machine;
+use tatara_core::api::Machine;
 
 use crate::observed::{etcd_is, place, writes};
 use crate::page::Page;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use k8s_openapi::api::core::v1::Node;
 use kube::{Api, ResourceExt};
-use tatara::api::Machine;
+use tatara_core::api::Machine;
 
 use crate::page::Page;
 use crate::requests::Requests;

@@ -2,7 +2,7 @@
 
 use kube::ResourceExt;
 use serde_json::json;
-use tatara::api::{Cluster, Machine};
+use tatara_core::api::{Cluster, Machine};
 
 use crate::support::conditions::{is_true, said};
 use crate::support::wait::within;

@@ -1,7 +1,7 @@
 //! Two of three control machines are lost for good: etcd is made anew from the third, by the commands of the page.
 
 use kube::ResourceExt;
-use tatara::api::Machine;
+use tatara_core::api::Machine;
 
 use crate::observed::{etcd_is, place, writes};
 use crate::page::Page;

@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::{DeleteParams, ListParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
-use tatara::api::{Cluster, Machine};
+use tatara_core::api::{Cluster, Machine};
 
 use crate::faults::the_cluster_is_deleted_while_kubeadm_runs;
 use crate::observed::{control_plane, etcd_is, updating, writes};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use k8s_openapi::api::core::v1::Node;
 use kube::{Api, ResourceExt};
 use serde_json::json;
-use tatara::api::{Cluster, Machine, MachineDeployment};
+use tatara_core::api::{Cluster, Machine, MachineDeployment};
 
 use crate::page::Page;
 use crate::requests::Requests;

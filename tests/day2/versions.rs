@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kube::ResourceExt;
 use serde_json::{Value, json};
-use tatara::api::{Cluster, Machine, MachineDeployment};
+use tatara_core::api::{Cluster, Machine, MachineDeployment};
 
 use crate::requests::Requests;
 use crate::support::conditions::{is_true, said};

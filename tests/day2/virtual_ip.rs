@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use kube::ResourceExt;
 use kube::api::DeleteParams;
-use tatara::api::Machine;
+use tatara_core::api::Machine;
 
 use crate::holders::Holders;
 use crate::observed::{control_plane, etcd_is, machine, writes};

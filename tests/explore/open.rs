@@ -1,7 +1,7 @@
 //! What is known to go wrong, each as the world in which it does and a shortest history to it. Who mends one makes its test fail, and
 //! then allows its faults in [`crate::worlds`].
 
-use tatara::api::conditions::Reason;
+use tatara_core::api::conditions::Reason;
 
 use crate::search::{comes_to_rest, replay};
 use crate::world::events::Event::{self, *};

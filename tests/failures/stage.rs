@@ -4,7 +4,7 @@ use kube::api::{ApiResource, DynamicObject};
 use kube::core::GroupVersionKind;
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
-use tatara::api::conditions::{ConditionType, find};
+use tatara_core::api::conditions::{ConditionType, find};
 
 use std::process::Command;
 

@@ -1,7 +1,7 @@
 //! What conditions say.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use tatara::api::Host;
+use tatara_core::api::Host;
 
 pub fn of_host(host: &Host) -> &[Condition] {
     let status = host.status.as_ref();

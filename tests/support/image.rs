@@ -9,7 +9,7 @@ use axum::serve::Listener;
 use secrecy::zeroize::Zeroizing;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use tatara::core::installer::{Area, File};
+use tatara_core::installer::{Area, File};
 use tokio::net::TcpListener;
 
 use super::bmc::loopback_tls;

@@ -9,7 +9,7 @@ use kube::runtime::wait::{await_condition, conditions::is_crd_established};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tatara::api::crd;
+use tatara_core::api::crd;
 
 /// Installs the definitions and waits until they are served.
 pub async fn install(client: &Client) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use kube::ResourceExt;
-use tatara::api::Machine;
+use tatara_core::api::Machine;
 
 use super::conditions::{is_true, said};
 use super::wait::within;

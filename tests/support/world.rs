@@ -9,7 +9,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Config, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
-use tatara::api::{Host, Machine};
+use tatara_core::api::{Host, Machine};
 
 use super::audit::Mark;
 use super::beside::Beside;

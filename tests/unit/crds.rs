@@ -10,11 +10,11 @@ use kube::ResourceExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tatara::api::{
+use tatara::cli::crds;
+use tatara_core::api::{
     Cluster, ClusterProviderSpec, Host, Hypervisor, Machine, MachineClass, MachineDeployment,
     MachineProviderSpec, MachineSet, crd,
 };
-use tatara::cli::crds;
 
 use crate::support::fixtures::{fixtures, missing};
 

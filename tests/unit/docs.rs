@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tatara::api::conditions::{ConditionType, Reason, Severity};
-use tatara::core::kubeadm::KubernetesVersion;
-use tatara::core::kubeadm::version::{NEWEST_MINOR, OLDEST_MINOR};
+use tatara_core::api::conditions::{ConditionType, Reason, Severity};
+use tatara_core::kubeadm::KubernetesVersion;
+use tatara_core::kubeadm::version::{NEWEST_MINOR, OLDEST_MINOR};
 
 pub fn file(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -83,13 +83,13 @@ fn the_examples_are_yaml_with_three_kinds_of_blanks_and_nothing_that_we_do_not_k
         let ssh = &host["spec"]["ssh"];
         assert_eq!(ssh["address"], format!("ADDRESS-{letter}"));
         assert_eq!(ssh["hostKeys"], json!([format!("KEY-{letter}")]));
-        let read: Result<tatara::api::Host, _> = serde_json::from_value(host.take());
+        let read: Result<tatara_core::api::Host, _> = serde_json::from_value(host.take());
         read.expect("a Host");
     }
     assert_eq!(hosts.len(), 3);
     let cluster = objects("20-cluster.yaml").remove(0);
     let value = cluster["spec"]["providerSpec"]["value"].clone();
-    let settings = tatara::api::ClusterProviderSpec::decode(Some(&value)).expect("settings");
+    let settings = tatara_core::api::ClusterProviderSpec::decode(Some(&value)).expect("settings");
     let endpoint = settings.control_plane_endpoint.expect("an endpoint");
     assert_eq!(endpoint.host, "ENDPOINT");
     let machines = objects("30-machines.yaml");
@@ -98,9 +98,9 @@ fn the_examples_are_yaml_with_three_kinds_of_blanks_and_nothing_that_we_do_not_k
         &machines[1]["providerSpec"]["value"],
     ];
     for spec in specs {
-        tatara::api::MachineProviderSpec::decode(spec).expect("a provider spec");
+        tatara_core::api::MachineProviderSpec::decode(spec).expect("a provider spec");
     }
-    let deployment: Result<tatara::api::MachineDeployment, _> =
+    let deployment: Result<tatara_core::api::MachineDeployment, _> =
         serde_json::from_value(machines[2].clone());
     deployment.expect("a MachineDeployment");
 }
@@ -164,7 +164,10 @@ const LONGEST_WAY: usize = 20;
 fn the_way_of_a_machine_goes_through_functions_that_exist() {
     let page = file("docs/architecture.md");
     let mut files = BTreeSet::new();
-    for line in page.lines().filter(|line| line.starts_with("| `src/")) {
+    for line in page
+        .lines()
+        .filter(|line| line.starts_with("| `src/") || line.starts_with("| `core/src/"))
+    {
         let words: Vec<&str> = line.split('`').collect();
         let [_, path, " | ", function, text] = words.as_slice() else {
             continue;
@@ -208,8 +211,8 @@ fn the_diagrams_have_the_phases_and_states_that_the_code_has() {
                 .collect()
         })
         .collect();
-    let phases = variants(&file("src/core/machine/plan/summary.rs"), "Phase");
-    let states = variants(&file("src/core/host/plan/mod.rs"), "State");
+    let phases = variants(&file("core/src/machine/plan/summary.rs"), "Phase");
+    let states = variants(&file("core/src/host/plan/mod.rs"), "State");
     assert_eq!(diagrams, [phases, states]);
 }
 

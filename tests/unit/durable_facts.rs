@@ -56,9 +56,9 @@ fn facts() -> BTreeSet<String> {
     rows().iter().flat_map(|row| named(&row.fact)).collect()
 }
 
-/// The labels, annotations and finalizers of `src/api/names.rs`.
+/// The labels, annotations and finalizers of `core/src/api/names.rs`.
 fn names() -> BTreeSet<String> {
-    let source = file("src/api/names.rs");
+    let source = file("core/src/api/names.rs");
     let kinds = ["ANNOTATION_", "LABEL_", "FINALIZER_", "HOOK_"];
     let constants = source.split("pub const ").skip(1);
     constants

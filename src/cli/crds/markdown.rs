@@ -4,8 +4,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 
-use crate::api::crd;
-use crate::api::crd::bounds::WIDE;
+use tatara_core::api::crd;
+use tatara_core::api::crd::bounds::WIDE;
 
 const HEAD: &str = "\
 # The API

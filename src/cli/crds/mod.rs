@@ -9,7 +9,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::ResourceExt;
 use tokio::fs;
 
-use crate::api::crd;
+use tatara_core::api::crd;
 
 pub use markdown::reference;
 

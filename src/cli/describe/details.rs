@@ -10,7 +10,7 @@ use super::onward::commands;
 use super::render::{Style, colour, faint, line, mark, padded};
 use super::snapshot::Snapshot;
 use super::standing::{Mark, is_trouble};
-use crate::api::conditions::{ConditionType, Status};
+use tatara_core::api::conditions::{ConditionType, Status};
 
 /// Conditions, Events and commands as lines.
 pub fn details(

@@ -9,8 +9,8 @@ use super::kinds;
 use super::provider::judged;
 use super::snapshot::Snapshot;
 use super::tree::{Branch, branch};
-use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
-use crate::api::{Cluster, Host, Machine, MachineDeployment, MachineSet};
+use tatara_core::api::names::{ANNOTATION_HOST, ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
+use tatara_core::api::{Cluster, Host, Machine, MachineDeployment, MachineSet};
 
 /// Ownership among the objects of one Cluster.
 pub struct Forest<'a> {

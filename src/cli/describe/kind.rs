@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
-use crate::api::crd;
+use tatara_core::api::crd;
 
 /// A kind that can be described.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The summary of an object of each kind, from its conditions and counts.
 
 use super::standing::{KindStanding, Mark, Standing, is_trouble, stand};
-use crate::api::conditions::{ConditionType, Status, find};
-use crate::api::{
+use tatara_core::api::conditions::{ConditionType, Status, find};
+use tatara_core::api::{
     Cluster, ClusterProfile, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet,
 };
 
@@ -198,7 +198,7 @@ fn counts(ready: i32, wanted: i32) -> String {
     format!("{ready}/{wanted} ready")
 }
 
-fn kubelet(spec: &crate::api::MachineSpec) -> Vec<String> {
+fn kubelet(spec: &tatara_core::api::MachineSpec) -> Vec<String> {
     spec.versions
         .iter()
         .map(|versions| versions.kubelet.clone())

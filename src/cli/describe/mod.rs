@@ -38,9 +38,11 @@ use self::snapshot::Snapshot;
 use self::watch::Watch;
 use super::caller::{ApiError, Caller};
 use super::duration;
-use crate::api::conditions::Status;
-use crate::api::{Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::manager::DEFAULT_LEASE_NAMESPACE;
+use tatara_core::api::conditions::Status;
+use tatara_core::api::{
+    Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet,
+};
 
 /// At most this many names are listed if the given one does not exist.
 const NAMED: usize = 20;

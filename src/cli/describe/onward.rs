@@ -5,8 +5,8 @@ use super::snapshot::Snapshot;
 use super::standing::{Mark, Standing};
 use super::tree::{Row, parts, rows};
 use super::waiting::blocking;
-use crate::api::conditions::{ConditionType, Reason, is_false};
-use crate::api::names::{ANNOTATION_PAUSED, ANNOTATION_RETRY};
+use tatara_core::api::conditions::{ConditionType, Reason, is_false};
+use tatara_core::api::names::{ANNOTATION_PAUSED, ANNOTATION_RETRY};
 
 /// A command and its purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]

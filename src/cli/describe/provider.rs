@@ -1,8 +1,8 @@
 //! Objects that Tatara does not reconcile: they belong to another provider, or their provider is unknown.
 
 use super::standing::{Mark, Standing};
-use crate::api::whose::{Place, Whose, of_cluster, of_machines};
-use crate::api::{Cluster, Machine, MachineDeployment, MachineSet, MachineSpec};
+use tatara_core::api::whose::{Place, Whose, of_cluster, of_machines};
+use tatara_core::api::{Cluster, Machine, MachineDeployment, MachineSet, MachineSpec};
 
 /// Which provider an object belongs to, given its Cluster, if there is one.
 pub(super) trait ProviderOf {

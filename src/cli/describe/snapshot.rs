@@ -10,7 +10,7 @@ use kube::api::ObjectMeta;
 
 use super::kind::Kind;
 use super::lease::Leader;
-use crate::api::{
+use tatara_core::api::{
     Cluster, ClusterProfile, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet,
 };
 
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     fn host(name: &str) -> Host {
-        Host::new(name, crate::api::HostSpec::default())
+        Host::new(name, tatara_core::api::HostSpec::default())
     }
 
     fn names(hosts: &Objects<Host>) -> Vec<String> {

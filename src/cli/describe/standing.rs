@@ -4,9 +4,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
 
-use crate::api::conditions::{ConditionType, Reason, Severity, Status, find, is_true};
-use crate::api::names::ANNOTATION_PAUSED;
-use crate::api::readable::unreadable;
+use tatara_core::api::conditions::{ConditionType, Reason, Severity, Status, find, is_true};
+use tatara_core::api::names::ANNOTATION_PAUSED;
+use tatara_core::api::readable::unreadable;
 
 /// The mark in front of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use super::kinds;
 use super::provider::judged;
 use super::snapshot::Snapshot;
 use super::tree::{Branch, branch};
-use crate::api::names::ANNOTATION_HYPERVISOR;
-use crate::api::{Machine, ProviderSpec};
+use tatara_core::api::names::ANNOTATION_HYPERVISOR;
+use tatara_core::api::{Machine, ProviderSpec};
 
 /// A Hypervisor with its Machines.
 pub fn of_hypervisor(snapshot: &Snapshot, name: &str) -> Option<Branch> {

@@ -14,11 +14,11 @@ use serde::de::DeserializeOwned;
 
 use super::kind::Kind;
 use super::snapshot::{Objects, Snapshot};
-use crate::api::ClusterProfile;
-use crate::api::names::LABEL_CLUSTER;
 use crate::cli::caller::{ApiError, Caller};
 use crate::manager::LEASE_NAME;
 use crate::store::{IndexKeys, Item};
+use tatara_core::api::ClusterProfile;
+use tatara_core::api::names::LABEL_CLUSTER;
 
 /// Number of changes that are applied together, so that a burst is drawn once.
 const BURST: usize = 512;

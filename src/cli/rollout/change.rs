@@ -4,10 +4,10 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::{Error, Name, Subject, paused_by_annotation, say};
-use crate::api::MachineDeployment;
-use crate::api::machine_deployment::StrategyType;
-use crate::api::names::ANNOTATION_RESTARTED_AT;
 use crate::clock;
+use tatara_core::api::MachineDeployment;
+use tatara_core::api::machine_deployment::StrategyType;
+use tatara_core::api::names::ANNOTATION_RESTARTED_AT;
 
 /// Field manager of these changes.
 const FIELD_MANAGER: &str = "tatara-rollout";

@@ -4,10 +4,10 @@ use kube::api::{Api, ListParams};
 use kube::{Resource, ResourceExt};
 
 use super::{Error, Subject, say};
-use crate::api::names::ANNOTATION_REVISION;
-use crate::api::{MachineDeployment, MachineSet};
-use crate::core::machine_deployment::revision::Revision;
-use crate::core::machine_set::Owner;
+use tatara_core::api::names::ANNOTATION_REVISION;
+use tatara_core::api::{MachineDeployment, MachineSet};
+use tatara_core::machine_deployment::revision::Revision;
+use tatara_core::machine_set::Owner;
 
 /// The sets of a MachineDeployment, by revision.
 pub(super) async fn sets(subject: &Subject) -> Result<Vec<MachineSet>, Error> {

@@ -15,9 +15,9 @@ use kube::{Api, ResourceExt};
 
 use super::caller::{ApiError, Caller};
 use super::{duration, printable};
-use crate::api::conditions::{ConditionType, Reason, Status, find};
-use crate::api::{MachineClass, MachineDeployment};
-use crate::core::machine_deployment::revision::Revision;
+use tatara_core::api::conditions::{ConditionType, Reason, Status, find};
+use tatara_core::api::{MachineClass, MachineDeployment};
+use tatara_core::machine_deployment::revision::Revision;
 
 /// Arguments of `tatara rollout`.
 #[derive(Debug, clap::Args)]

@@ -9,9 +9,9 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::watch_object;
 
 use super::{Error, Subject, paused_by_annotation, say};
-use crate::api::MachineDeployment;
-use crate::api::conditions::{ConditionType, Status, find};
-use crate::api::reason::Reason;
+use tatara_core::api::MachineDeployment;
+use tatara_core::api::conditions::{ConditionType, Status, find};
+use tatara_core::api::reason::Reason;
 
 /// Where a rollout stands.
 #[derive(Debug, PartialEq, Eq)]

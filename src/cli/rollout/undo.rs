@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use super::change::{follow, patch};
 use super::history::{revision, revision_of, sets};
 use super::{Error, Name, Subject, say};
-use crate::api::machine_deployment::StrategyType;
-use crate::api::names::{ANNOTATION_RESTARTED_AT, LABEL_CLUSTER};
-use crate::api::{Cluster, Machine, MachineDeployment, MachineProviderSpec, MachineSet};
-use crate::core::kubeadm::{KubernetesVersion, version};
-use crate::core::machine_deployment::revision::Revision;
-use crate::core::machine_deployment::{has_control_plane, runs};
 use crate::engine::patch::replacement;
+use tatara_core::api::machine_deployment::StrategyType;
+use tatara_core::api::names::{ANNOTATION_RESTARTED_AT, LABEL_CLUSTER};
+use tatara_core::api::{Cluster, Machine, MachineDeployment, MachineProviderSpec, MachineSet};
+use tatara_core::kubeadm::{KubernetesVersion, version};
+use tatara_core::machine_deployment::revision::Revision;
+use tatara_core::machine_deployment::{has_control_plane, runs};
 
 /// How often a change is tried while others write to the object.
 const ATTEMPTS: usize = 5;

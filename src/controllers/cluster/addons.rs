@@ -10,15 +10,15 @@ use k8s_openapi::jiff::Timestamp;
 use kube::{Api, Client, ResourceExt};
 
 use super::Clusters;
-use crate::api::cluster_provider_spec::{Addon, AddonKind};
-use crate::api::{Cluster, ClusterProviderSpec};
-use crate::core::Next;
-use crate::core::cluster::{Addons, Attempt, ReadAt};
 use crate::engine::{ActionOutcome, ReconcileError};
 use crate::remote::Places;
 use crate::workload;
 use crate::workload::addons::{self, Applying, Outcome};
 use crate::workload::manifests::{self, Document, Rank};
+use tatara_core::Next;
+use tatara_core::api::cluster_provider_spec::{Addon, AddonKind};
+use tatara_core::api::{Cluster, ClusterProviderSpec};
+use tatara_core::cluster::{Addons, Attempt, ReadAt};
 
 /// Bytes of all addons of a Cluster.
 const BYTES: usize = 8 << 20;

@@ -22,13 +22,13 @@ use super::base::Base;
 use super::control_plane::ControlPlanes;
 use super::machine::turn::Turns;
 use super::workloads::Workloads;
-use crate::api::conditions::{ConditionType, Finding};
-use crate::api::{Cluster, ClusterStatus};
-use crate::core::cluster::plan::{self, Action, Plan};
-use crate::core::cluster::{Observed, status};
 use crate::engine::{ActionOutcome, Controller, Engine, ReconcileError};
 use crate::providers::Hosts;
 use crate::remote::Reach;
+use tatara_core::api::conditions::{ConditionType, Finding};
+use tatara_core::api::{Cluster, ClusterStatus};
+use tatara_core::cluster::plan::{self, Action, Plan};
+use tatara_core::cluster::{Observed, status};
 
 pub use names::Names;
 pub use sources::{Now, Sources};

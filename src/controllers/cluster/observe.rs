@@ -8,22 +8,22 @@ use kube::{Resource, ResourceExt};
 
 use super::probe::{etcd, is_awaited, probed};
 use super::{Clusters, addons, route, secrets, settings, strangers};
-use crate::api::cluster::TurnAction;
-use crate::api::cluster_provider_spec::EndpointHolder;
-use crate::api::conditions::{ConditionType, Status, find, is_true};
-use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED};
-use crate::api::readable::unreadable;
-use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::known::ClusterMemory;
 use crate::controllers::machine::{self, address_remedy, cluster_endpoint, turn as live_turn};
 use crate::controllers::whose::ProviderObject;
-use crate::core::cluster::{Certificates, MachineFact, Observed};
-use crate::core::control_plane::turn::{self, Both};
-use crate::core::trouble::{self, Trouble};
-use crate::core::{self, kubeadm};
 use crate::engine::ReconcileError;
 use crate::store::{IndexKeys, Key, Kind, Stores};
 use crate::workload::health::Place;
+use tatara_core::api::cluster::TurnAction;
+use tatara_core::api::cluster_provider_spec::EndpointHolder;
+use tatara_core::api::conditions::{ConditionType, Status, find, is_true};
+use tatara_core::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED};
+use tatara_core::api::readable::unreadable;
+use tatara_core::api::{Cluster, ClusterProviderSpec, Machine};
+use tatara_core::cluster::{Certificates, MachineFact, Observed};
+use tatara_core::control_plane::turn::{self, Both};
+use tatara_core::trouble::{self, Trouble};
+use tatara_core::{self, kubeadm};
 
 /// Gathers the facts for a pass over a Cluster.
 ///
@@ -100,7 +100,7 @@ pub async fn observe(
         kubeconfig_problem: known.kubeconfig.problem,
         machines: facts,
         well,
-        new_for: core::new_for(&cluster.metadata, now),
+        new_for: tatara_core::new_for(&cluster.metadata, now),
         profile: controller.workloads.known.get(&uid).profile_findings,
         certificates,
         initialized_by,

@@ -15,21 +15,21 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::{Clusters, addons, route, secrets, seen, settings, strangers};
-use crate::api::Cluster;
-use crate::api::names::{
-    FIELD_MANAGER, FINALIZER_CLUSTER, FINALIZER_IN_USE, LABEL_CLUSTER, LABEL_MANAGED_BY,
-    MANAGED_BY, kubeconfig_secret,
-};
 use crate::controllers::machine::{turn, vacant};
 use crate::controllers::whose::ProviderObject;
-use crate::core::cluster::live::end::is_deleted;
-use crate::core::cluster::plan::Action;
-use crate::core::cluster::{Certificates, Observed};
-use crate::core::{Key, finalizers};
 use crate::engine::{ActionOutcome, Chain, ReconcileError, patch};
 use crate::pki::{Authorities, AuthoritySecret, kubeconfig};
 use crate::remote::kube_client;
 use crate::workload::{self, given};
+use tatara_core::api::Cluster;
+use tatara_core::api::names::{
+    FIELD_MANAGER, FINALIZER_CLUSTER, FINALIZER_IN_USE, LABEL_CLUSTER, LABEL_MANAGED_BY,
+    MANAGED_BY, kubeconfig_secret,
+};
+use tatara_core::cluster::live::end::is_deleted;
+use tatara_core::cluster::plan::Action;
+use tatara_core::cluster::{Certificates, Observed};
+use tatara_core::{Key, finalizers};
 
 /// Performs one action.
 ///

@@ -8,14 +8,14 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::super::known::ClusterMemory;
 use super::Clusters;
-use crate::api::conditions::{ConditionType, Reason, find};
-use crate::api::{Cluster, Machine};
-use crate::core::cluster::Health;
-use crate::core::control_plane::Members;
-use crate::core::control_plane::component::lowest;
-use crate::core::control_plane::health::{FAILURE_THRESHOLD, TROUBLED_FOR, Verdict, judge};
 use crate::workload::Connectivity;
 use crate::workload::health::{self, Place};
+use tatara_core::api::conditions::{ConditionType, Reason, find};
+use tatara_core::api::{Cluster, Machine};
+use tatara_core::cluster::Health;
+use tatara_core::control_plane::Members;
+use tatara_core::control_plane::component::lowest;
+use tatara_core::control_plane::health::{FAILURE_THRESHOLD, TROUBLED_FOR, Verdict, judge};
 
 /// Time limit of a readiness probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use super::Clusters;
-use crate::api::names::ANNOTATION_INITIALIZED;
-use crate::api::readable::unreadable;
-use crate::api::{Cluster, Host};
 use crate::controllers::known::JumpRoute;
 use crate::controllers::machine::claimed_host;
 use crate::remote::{Reach, Route, Targets};
+use tatara_core::api::names::ANNOTATION_INITIALIZED;
+use tatara_core::api::readable::unreadable;
+use tatara_core::api::{Cluster, Host};
 
 /// The route of a new connection, and what is remembered of it. A host whose keys cannot be used leads nowhere; without any it is
 /// direct.

@@ -12,20 +12,20 @@ use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use super::{Clusters, seen};
-use crate::api::Cluster;
-use crate::api::cluster_provider_spec::{Addon, AddonKind};
-use crate::api::names::{
-    ANNOTATION_INITIALIZED, FINALIZER_CLUSTER, LABEL_MANAGED_BY, MANAGED_BY, kubeconfig_secret,
-};
 use crate::controllers::known::Kubeconfig;
 use crate::controllers::machine::turn;
-use crate::core::cluster::Certificates;
-use crate::core::cluster::live::end::{Holding, holding, other_cluster};
-use crate::core::cluster_profile::Server;
-use crate::core::control_plane::turn::Marks;
 use crate::engine::{Chain, ReconcileError, patch};
 use crate::pki::{Authorities, AuthoritySecret, kubeconfig};
 use crate::workload::{given, manifests};
+use tatara_core::api::Cluster;
+use tatara_core::api::cluster_provider_spec::{Addon, AddonKind};
+use tatara_core::api::names::{
+    ANNOTATION_INITIALIZED, FINALIZER_CLUSTER, LABEL_MANAGED_BY, MANAGED_BY, kubeconfig_secret,
+};
+use tatara_core::cluster::Certificates;
+use tatara_core::cluster::live::end::{Holding, holding, other_cluster};
+use tatara_core::cluster_profile::Server;
+use tatara_core::control_plane::turn::Marks;
 
 /// Reads the Secrets of a Cluster that is not being deleted, unless the cached ones are current.
 ///

@@ -6,9 +6,9 @@ use kube::ResourceExt;
 
 use super::Clusters;
 use super::sources::Now;
-use crate::api::Cluster;
-use crate::api::cluster_provider_spec::AddonKind;
 use crate::controllers::known::{ClusterMemories, ClusterMemory};
+use tatara_core::api::Cluster;
+use tatara_core::api::cluster_provider_spec::AddonKind;
 
 /// Annotation in which kubectl keeps the last applied object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

@@ -4,21 +4,21 @@ use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use super::Clusters;
-use crate::api::cluster::{Turn, TurnAction};
-use crate::api::names::{
-    ANNOTATION_ADDONS_DUE, ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT,
-    ANNOTATION_SETTINGS_WRITING,
-};
-use crate::api::{Cluster, ClusterProviderSpec, Machine};
-use crate::core::Key;
-use crate::core::cluster::live::settings::{self as live, Edit, Edited};
-use crate::core::cluster::{Moves, Observed};
-use crate::core::kubeadm::record::version as recorded_version;
-use crate::core::kubeadm::{ClusterInput, Endpoint, Kept, KubernetesVersion};
-use crate::core::settings::{self, CLUSTER, KUBE_PROXY, Settings};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::workload::error::Error;
 use crate::workload::kubeadm_config;
+use tatara_core::Key;
+use tatara_core::api::cluster::{Turn, TurnAction};
+use tatara_core::api::names::{
+    ANNOTATION_ADDONS_DUE, ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT,
+    ANNOTATION_SETTINGS_WRITING,
+};
+use tatara_core::api::{Cluster, ClusterProviderSpec, Machine};
+use tatara_core::cluster::live::settings::{self as live, Edit, Edited};
+use tatara_core::cluster::{Moves, Observed};
+use tatara_core::kubeadm::record::version as recorded_version;
+use tatara_core::kubeadm::{ClusterInput, Endpoint, Kept, KubernetesVersion};
+use tatara_core::settings::{self, CLUSTER, KUBE_PROXY, Settings};
 
 const WHAT: &str = "apply the settings of the Cluster";
 

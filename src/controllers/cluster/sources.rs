@@ -7,9 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kube::ResourceExt;
 
-use crate::api::Cluster;
-use crate::api::cluster_provider_spec::{Addon, AddonKind};
 use crate::store::Waker;
+use tatara_core::api::Cluster;
+use tatara_core::api::cluster_provider_spec::{Addon, AddonKind};
 
 /// The sources of each Cluster, by its UID.
 pub struct Sources {

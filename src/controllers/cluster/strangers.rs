@@ -10,21 +10,21 @@ use kube::{Api, ResourceExt};
 
 use super::Clusters;
 use super::probe::waits_for_control_plane;
-use crate::api::cluster::Turn;
-use crate::api::conditions::Finding;
-use crate::api::{Cluster, Host, Hypervisor, Machine};
 use crate::controllers::control_plane::Silence;
 use crate::controllers::machine::vacant;
-use crate::core::NodeView;
-use crate::core::cluster::live::stranger::{self, Removal as Came};
-use crate::core::cluster::{Fleet, MachineFact};
-use crate::core::control_plane::orphan::{self, Facts};
-use crate::core::control_plane::peers::{self, Connections, Watch};
-use crate::core::control_plane::{Member, MemberId, Members};
-use crate::core::words::word;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::store::{IndexKeys, Item};
 use crate::workload::Connectivity;
+use tatara_core::NodeView;
+use tatara_core::api::cluster::Turn;
+use tatara_core::api::conditions::Finding;
+use tatara_core::api::{Cluster, Host, Hypervisor, Machine};
+use tatara_core::cluster::live::stranger::{self, Removal as Came};
+use tatara_core::cluster::{Fleet, MachineFact};
+use tatara_core::control_plane::orphan::{self, Facts};
+use tatara_core::control_plane::peers::{self, Connections, Watch};
+use tatara_core::control_plane::{Member, MemberId, Members};
+use tatara_core::words::word;
 
 /// How often the others are asked about such a member.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(30);

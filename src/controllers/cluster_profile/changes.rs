@@ -9,8 +9,8 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
 
 use super::memory::Memory;
-use crate::api::names::{LABEL_PROFILE_MANAGER, PROFILE_MANAGER};
-use crate::api::{Cluster, ClusterProfile};
+use tatara_core::api::names::{LABEL_PROFILE_MANAGER, PROFILE_MANAGER};
+use tatara_core::api::{Cluster, ClusterProfile};
 
 /// Clusters whose profiles another client changed or deleted, to be reconciled. Our own changes
 /// are omitted.

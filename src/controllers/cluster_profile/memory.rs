@@ -12,13 +12,13 @@ use kube::runtime::reflector::ObjectRef;
 use super::observe::ProfileView;
 use super::profiles::Profiles;
 use super::workload::WorkloadAnswer;
-use crate::api::names::{LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE};
-use crate::api::{Cluster, ClusterProfile};
-use crate::core::cluster_profile::access::ExistingSecret;
-use crate::core::cluster_profile::plan::Plan;
-use crate::core::cluster_profile::{Input, SecretSeen, Server};
-use crate::core::control_plane::health::Verdict;
-use crate::core::{Next, backoff};
+use tatara_core::api::names::{LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE};
+use tatara_core::api::{Cluster, ClusterProfile};
+use tatara_core::cluster_profile::access::ExistingSecret;
+use tatara_core::cluster_profile::plan::Plan;
+use tatara_core::cluster_profile::{Input, SecretSeen, Server};
+use tatara_core::control_plane::health::Verdict;
+use tatara_core::{Next, backoff};
 
 /// How often a workload cluster is queried for its properties. Profiles are to be written less than once in
 /// 30 s (KEP-4322), and properties are no metrics.

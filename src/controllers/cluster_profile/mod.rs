@@ -20,12 +20,12 @@ use kube::ResourceExt;
 use super::base::Base;
 use super::cluster::{Names, Sources};
 use super::workloads::Workloads;
-use crate::api::Cluster;
-use crate::api::conditions::Finding;
 use crate::controllers::whose::ProviderObject;
-use crate::core::cluster_profile::plan::{self, Action, Plan};
-use crate::core::paused;
 use crate::engine::{ActionOutcome, Controller, Engine, ReconcileError};
+use tatara_core::api::Cluster;
+use tatara_core::api::conditions::Finding;
+use tatara_core::cluster_profile::plan::{self, Action, Plan};
+use tatara_core::paused;
 
 pub use changes::changes;
 pub use memory::{Memory, remember};
@@ -148,7 +148,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::api::names::ANNOTATION_PAUSED;
+    use tatara_core::api::names::ANNOTATION_PAUSED;
 
     #[test]
     fn a_paused_cluster_and_one_with_a_mistake_in_its_settings_are_left_alone() {

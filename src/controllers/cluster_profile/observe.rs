@@ -12,23 +12,23 @@ use super::ClusterProfiles;
 use super::memory::{Memory, ProfileRecord, PublishInput};
 use super::profiles::{Profiles, profiles};
 use super::workload;
-use crate::api::cluster_provider_spec::{Addon, AddonKind};
-use crate::api::names::{
+use crate::controllers::cluster::Now;
+use crate::controllers::machine::cluster_endpoint;
+use crate::engine::{Chain, ReconcileError};
+use crate::pki::{Authorities, kubeconfig};
+use tatara_core::api::cluster_provider_spec::{Addon, AddonKind};
+use tatara_core::api::names::{
     ANNOTATION_INITIALIZED, FINALIZER_PROFILE, LABEL_MANAGED_BY, MANAGED_BY,
     profile_kubeconfig_secret,
 };
-use crate::api::{Cluster, ClusterProviderSpec};
-use crate::controllers::cluster::Now;
-use crate::controllers::machine::cluster_endpoint;
-use crate::core::cluster::live::end::other_cluster;
-use crate::core::cluster_profile::access::{self, ExistingSecret, Kubeconfig};
-use crate::core::cluster_profile::{
+use tatara_core::api::{Cluster, ClusterProviderSpec};
+use tatara_core::cluster::live::end::other_cluster;
+use tatara_core::cluster_profile::access::{self, ExistingSecret, Kubeconfig};
+use tatara_core::cluster_profile::{
     ClusterFacts, Input, Observed, SecretSeen, Server, inventories,
 };
-use crate::core::control_plane::health::Verdict;
-use crate::core::kubeadm::Endpoint;
-use crate::engine::{Chain, ReconcileError};
-use crate::pki::{Authorities, kubeconfig};
+use tatara_core::control_plane::health::Verdict;
+use tatara_core::kubeadm::Endpoint;
 
 /// User in the kubeconfig of consumers.
 const USER: &str = "tatara-profile-consumer";

@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use super::memory::Memory;
 use super::observe::{self, ProfileView};
 use super::workload;
-use crate::api::conditions::Finding;
-use crate::api::names::{FIELD_MANAGER, FINALIZER_PROFILE};
-use crate::api::{Cluster, ClusterProfile, ClusterProfileStatus};
-use crate::core::cluster_profile::plan::Action;
-use crate::core::cluster_profile::{OwnedFields, access, kept, refused};
-use crate::core::finalizers;
 use crate::engine::{ActionOutcome, Engine, ReconcileError, patch};
+use tatara_core::api::conditions::Finding;
+use tatara_core::api::names::{FIELD_MANAGER, FINALIZER_PROFILE};
+use tatara_core::api::{Cluster, ClusterProfile, ClusterProfileStatus};
+use tatara_core::cluster_profile::plan::Action;
+use tatara_core::cluster_profile::{OwnedFields, access, kept, refused};
+use tatara_core::finalizers;
 
 /// Retry interval of a refused profile: its namespace may be created meanwhile.
 const REFUSED_AGAIN: Duration = Duration::from_secs(30);

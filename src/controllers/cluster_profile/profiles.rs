@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 
-use crate::api::names::{LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE, PROFILE_MANAGER};
-use crate::api::readable::unreadable;
-use crate::api::{Cluster, ClusterProfile};
-use crate::core::cluster_profile::{Existing, Ours, OwnedFields};
 use crate::engine::ReconcileError;
 use crate::store::Item;
+use tatara_core::api::names::{LABEL_CLUSTER, LABEL_CLUSTER_NAMESPACE, PROFILE_MANAGER};
+use tatara_core::api::readable::unreadable;
+use tatara_core::api::{Cluster, ClusterProfile};
+use tatara_core::cluster_profile::{Existing, Ours, OwnedFields};
 
 /// Profiles under the Cluster's name, by namespace, with their resourceVersions.
 #[derive(Clone, Debug, Default)]

@@ -8,11 +8,11 @@ use kube::ResourceExt;
 
 use super::ControlPlanes;
 use super::probe::Probes;
-use crate::api::cluster::TurnAction;
-use crate::api::{Cluster, Machine};
-use crate::core::control_plane::Members;
-use crate::core::control_plane::component::{Answer, Component, ComponentState, Components};
-use crate::core::control_plane::turn::Holder;
+use tatara_core::api::cluster::TurnAction;
+use tatara_core::api::{Cluster, Machine};
+use tatara_core::control_plane::Members;
+use tatara_core::control_plane::component::{Answer, Component, ComponentState, Components};
+use tatara_core::control_plane::turn::Holder;
 
 /// What one machine answered.
 pub struct Answers {

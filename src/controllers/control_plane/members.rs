@@ -8,11 +8,11 @@ use kube::ResourceExt;
 
 use super::ControlPlanes;
 use super::seat::Seat;
-use crate::api::Cluster;
-use crate::core::control_plane::peers::Connections;
-use crate::core::control_plane::{MemberHealth, MemberId, Members, quorum};
 use crate::etcd::{self, Etcd, Status};
 use crate::store::Key;
+use tatara_core::api::Cluster;
+use tatara_core::control_plane::peers::Connections;
+use tatara_core::control_plane::{MemberHealth, MemberId, Members, quorum};
 
 /// A list this old is still what is read now: the turn is returned on it, which removes and stops nothing.
 const JUST_NOW: SignedDuration = SignedDuration::from_secs(1);

@@ -13,14 +13,14 @@ use tokio::time::timeout;
 
 use super::ControlPlanes;
 use super::seat::CLIENT_LIFE;
-use crate::api::{Cluster, ClusterProviderSpec};
-use crate::core::control_plane::component::{Answer, Component};
 use crate::engine::Chain;
 use crate::pki::kubeconfig;
 use crate::providers::Server;
 use crate::remote::{ConnectError, RunError, kube_client};
 use crate::workload::error::{deed, reason};
 use crate::workload::{client_config, given};
+use tatara_core::api::{Cluster, ClusterProviderSpec};
+use tatara_core::control_plane::component::{Answer, Component};
 
 /// Time limit of a question. A machine that is off takes all of it.
 const LIMIT: Duration = Duration::from_secs(4);

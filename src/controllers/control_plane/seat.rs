@@ -7,15 +7,15 @@ use kube::ResourceExt;
 use secrecy::ExposeSecret;
 
 use super::ControlPlanes;
-use crate::api::{Cluster, Machine};
 use crate::controllers::whose::ProviderObject;
-use crate::core::machine::is_begun;
 use crate::engine::Chain;
 use crate::etcd::Etcd;
 use crate::pki::kubeconfig;
 use crate::remote::kube_client;
 use crate::store::Key;
 use crate::workload::{client_config, given};
+use tatara_core::api::{Cluster, Machine};
+use tatara_core::machine::is_begun;
 
 /// Where etcd serves its clients on each of its machines; its certificate has this address.
 const CLIENT_URL: &str = "https://127.0.0.1:2379";

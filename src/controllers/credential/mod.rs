@@ -9,9 +9,9 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::base::Base;
-use crate::core::Key;
-use crate::core::credential::plan::{self, Action, Observed, Plan};
 use crate::engine::{ActionOutcome, COUNTS_TOGETHER, Controller, Engine, ReconcileError, patch};
+use tatara_core::Key;
+use tatara_core::credential::plan::{self, Action, Observed, Plan};
 
 /// What a Secret gives access to, by its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

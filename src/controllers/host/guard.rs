@@ -1,15 +1,15 @@
-//! What is read of the Clusters whose control plane may be on a host: see [`crate::core::host::guard`].
+//! What is read of the Clusters whose control plane may be on a host: see [`tatara_core::host::guard`].
 
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 
 use super::Hosts;
-use crate::api::{Cluster, Host};
 use crate::controllers::machine::turn;
-use crate::core::host::Contact;
-use crate::core::host::guard::{ControlPlaneOrigin, guards, marked, may_be_of_control_plane};
 use crate::engine::ReconcileError;
 use crate::store::Item;
+use tatara_core::api::{Cluster, Host};
+use tatara_core::host::Contact;
+use tatara_core::host::guard::{ControlPlaneOrigin, guards, marked, may_be_of_control_plane};
 
 /// The facts about the Clusters in the namespaces of the host and of its marker.
 pub fn known(controller: &Hosts, host: &Host, contact: &Contact) -> Vec<ControlPlaneOrigin> {

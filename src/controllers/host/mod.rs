@@ -17,13 +17,13 @@ use super::base::Base;
 use super::control_plane::ControlPlanes;
 use super::machine::turn::Turns;
 use super::workloads::Workloads;
-use crate::api::conditions::{ConditionType, Finding};
-use crate::api::{Host, HostStatus};
-use crate::core::host::plan::{self, Action, Plan};
-use crate::core::host::{Observed, status};
 use crate::engine::{ActionOutcome, Controller, Engine, ReconcileError};
 use crate::providers::ssh::target::place;
 use crate::providers::{self, Bmcs, Follows, Installs};
+use tatara_core::api::conditions::{ConditionType, Finding};
+use tatara_core::api::{Host, HostStatus};
+use tatara_core::host::plan::{self, Action, Plan};
+use tatara_core::host::{Observed, status};
 
 /// The controller of Hosts.
 pub struct Hosts {

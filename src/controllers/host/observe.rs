@@ -6,20 +6,20 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::{Hosts, guard, power, released};
-use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
-use crate::api::host::HostFacts;
-use crate::api::names::{ANNOTATION_HOST, ANNOTATION_INITIALIZED, provider_ids};
-use crate::api::{Host, Machine};
 use crate::controllers::machine::recorded_cluster;
-use crate::core::claim;
-use crate::core::host::guard::{guards, may_have, was_let_go};
-use crate::core::host::plan::is_fresh;
-use crate::core::host::{Consumer, Contact, Observed, Owner, Twins, is_same_server};
-use crate::core::machine::is_begun;
-use crate::core::node::{self, Job, JobKind, Marker, Observation, Ownership};
-use crate::core::proof::InitProof;
 use crate::providers::install;
 use crate::providers::ssh::claims;
+use tatara_core::api::conditions::{ConditionType, Reason, Status, find, is_true};
+use tatara_core::api::host::HostFacts;
+use tatara_core::api::names::{ANNOTATION_HOST, ANNOTATION_INITIALIZED, provider_ids};
+use tatara_core::api::{Host, Machine};
+use tatara_core::claim;
+use tatara_core::host::guard::{guards, may_have, was_let_go};
+use tatara_core::host::plan::is_fresh;
+use tatara_core::host::{Consumer, Contact, Observed, Owner, Twins, is_same_server};
+use tatara_core::machine::is_begun;
+use tatara_core::node::{self, Job, JobKind, Marker, Observation, Ownership};
+use tatara_core::proof::InitProof;
 
 /// Gathers the facts for a pass over a Host.
 pub async fn observe(controller: &Hosts, host: Arc<Host>, now: Timestamp) -> Observed {
@@ -293,3 +293,7 @@ mod tests {
 #[cfg(test)]
 #[path = "dropped_tests.rs"]
 mod dropped_tests;
+
+#[cfg(test)]
+#[path = "twins_tests.rs"]
+mod twins_tests;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::Hosts;
-use crate::api::conditions::{ConditionType, Reason, Status, find, is_true, reason_of};
-use crate::api::{Host, Machine};
-use crate::core::host::{Contact, PowerReading, PowerState};
+use tatara_core::api::conditions::{ConditionType, Reason, Status, find, is_true, reason_of};
+use tatara_core::api::{Host, Machine};
+use tatara_core::host::{Contact, PowerReading, PowerState};
 
 /// How long a power reading is valid; a BMC that did not answer is not contacted for the same time.
 const STANDS: Duration = Duration::from_mins(1);

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use kube::{Api, ResourceExt};
 
 use super::Hosts;
-use crate::api::{Cluster, Host, Machine};
-use crate::core::host::Observed;
-use crate::core::host::released::{goes, is_released};
 use crate::engine::{ReconcileError, patch};
+use tatara_core::api::{Cluster, Host, Machine};
+use tatara_core::host::Observed;
+use tatara_core::host::released::{goes, is_released};
 
 /// Requires that the host, read live, is still released by its Machine, and that this Machine is deleted or
 /// being deleted.

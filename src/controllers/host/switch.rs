@@ -3,11 +3,11 @@
 use kube::ResourceExt;
 
 use super::{Hosts, guard};
-use crate::api::conditions::{ConditionType, Finding};
-use crate::core::host::Observed;
-use crate::core::host::switch::{Switch, is_away, still_holds};
 use crate::engine::{ReconcileError, patch};
 use crate::redfish::Wish;
+use tatara_core::api::conditions::{ConditionType, Finding};
+use tatara_core::host::Observed;
+use tatara_core::host::switch::{Switch, is_away, still_holds};
 
 fn wish(switch: Switch) -> Wish {
     match switch {

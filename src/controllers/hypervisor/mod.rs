@@ -9,13 +9,13 @@ use std::time::Duration;
 use k8s_openapi::jiff::Timestamp;
 
 use super::base::Base;
-use crate::api::conditions::{ConditionType, Finding};
-use crate::api::{Hypervisor, HypervisorStatus};
-use crate::core::hypervisor::plan::{self, Action, Plan};
-use crate::core::hypervisor::{Observed, status};
 use crate::engine::{ActionOutcome, COUNTS_TOGETHER, Controller, Engine, ReconcileError, patch};
 use crate::gateway::Registry;
 use crate::providers::libvirt::Tries;
+use tatara_core::api::conditions::{ConditionType, Finding};
+use tatara_core::api::{Hypervisor, HypervisorStatus};
+use tatara_core::hypervisor::plan::{self, Action, Plan};
+use tatara_core::hypervisor::{Observed, status};
 
 /// The controller of Hypervisors.
 pub struct Hypervisors {

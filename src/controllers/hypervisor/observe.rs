@@ -5,13 +5,13 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use super::Hypervisors;
-use crate::api::Hypervisor;
-use crate::api::conditions::Reason;
-use crate::api::given_up::{self, AbandonError, AbandonedMachines};
-use crate::core::Key;
-use crate::core::hypervisor::live::is_ours;
-use crate::core::hypervisor::{AbandonedMachine, Observed, View};
 use crate::gateway::{ConnectionKey, Credentials};
+use tatara_core::Key;
+use tatara_core::api::Hypervisor;
+use tatara_core::api::conditions::Reason;
+use tatara_core::api::given_up::{self, AbandonError, AbandonedMachines};
+use tatara_core::hypervisor::live::is_ours;
+use tatara_core::hypervisor::{AbandonedMachine, Observed, View};
 
 /// Gathers the facts for a pass over a Hypervisor.
 pub fn observe(controller: &Hypervisors, hypervisor: Arc<Hypervisor>) -> Observed {

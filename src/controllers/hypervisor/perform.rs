@@ -7,13 +7,13 @@ use serde_json::json;
 
 use super::Hypervisors;
 use super::observe::tries_key;
-use crate::api::given_up::{self, AbandonedMachines};
-use crate::api::names::ANNOTATION_GIVEN_UP;
-use crate::api::{Hypervisor, Machine};
-use crate::core::hypervisor::live;
-use crate::core::proof::Ended;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::gateway::Client;
+use tatara_core::api::given_up::{self, AbandonedMachines};
+use tatara_core::api::names::ANNOTATION_GIVEN_UP;
+use tatara_core::api::{Hypervisor, Machine};
+use tatara_core::hypervisor::live;
+use tatara_core::proof::Ended;
 
 /// Interval to the pass after an attempted deletion, which reports the result.
 const AGAIN: Duration = Duration::from_secs(1);

@@ -7,17 +7,17 @@ use kube::ResourceExt;
 
 use super::perform::not_yet;
 use super::{Machines, record, turn};
-use crate::api::Cluster;
-use crate::api::cluster::TurnAction;
-use crate::api::conditions::Finding;
-use crate::core::control_plane::{Member, Members};
-use crate::core::machine::Observed;
-use crate::core::machine::live;
-use crate::core::machine::live::etcd::Removal;
-use crate::core::machine::plan::update;
-use crate::core::node::JobKind;
-use crate::core::proof::TurnIsOver;
 use crate::engine::{ActionOutcome, ReconcileError};
+use tatara_core::api::Cluster;
+use tatara_core::api::cluster::TurnAction;
+use tatara_core::api::conditions::Finding;
+use tatara_core::control_plane::{Member, Members};
+use tatara_core::machine::Observed;
+use tatara_core::machine::live;
+use tatara_core::machine::live::etcd::Removal;
+use tatara_core::machine::plan::update;
+use tatara_core::node::JobKind;
+use tatara_core::proof::TurnIsOver;
 
 /// Requires that etcd takes one more member, that the Machine still has the turn, and that kubeadm has recorded its version. A
 /// finding says why it may not join now.

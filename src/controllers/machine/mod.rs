@@ -26,18 +26,18 @@ use kube::ResourceExt;
 use super::base::Base;
 use super::control_plane::ControlPlanes;
 use super::workloads::Workloads;
-use crate::api::conditions::{ConditionType, Finding};
-use crate::api::{Machine, MachineStatus};
 use crate::clock;
-use crate::core::machine::plan::{self, Action, Plan, update};
-use crate::core::machine::{LastLook, Observed, status};
-use crate::core::node::Identities;
 use crate::engine::{ActionOutcome, Controller, Engine, ReconcileError};
 use crate::memory::ByUid;
 use crate::metrics::Metrics;
 use crate::providers::{Follows, Hosts, Providers};
 use crate::store::Key;
 use crate::workload::drain_watch::DrainWatches;
+use tatara_core::api::conditions::{ConditionType, Finding};
+use tatara_core::api::{Machine, MachineStatus};
+use tatara_core::machine::plan::{self, Action, Plan, update};
+use tatara_core::machine::{LastLook, Observed, status};
+use tatara_core::node::Identities;
 use turn::Turns;
 
 /// The controller of Machines.

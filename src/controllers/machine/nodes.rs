@@ -1,19 +1,19 @@
 //! Operations on the Node of a Machine, in its workload cluster. What is read live before decides nothing here: see
-//! [`crate::core::machine::live::node`].
+//! [`tatara_core::machine::live::node`].
 
 use std::sync::Arc;
 
 use super::Machines;
 use super::perform::must_be_about;
-use crate::api::conditions::Finding;
-use crate::core::machine::live::node::{self as live, NodeFacts, Wait};
-use crate::core::machine::plan::running;
-use crate::core::machine::{Observed, Placement, apart};
-use crate::core::node_change::{NodeChange, Scheduling};
-use crate::core::proof::Over;
-use crate::core::{Key, NodeView};
 use crate::engine::{ActionOutcome, Chain, ReconcileError};
 use crate::workload;
+use tatara_core::api::conditions::Finding;
+use tatara_core::machine::live::node::{self as live, NodeFacts, Wait};
+use tatara_core::machine::plan::running;
+use tatara_core::machine::{Observed, Placement, apart};
+use tatara_core::node_change::{NodeChange, Scheduling};
+use tatara_core::proof::Over;
+use tatara_core::{Key, NodeView};
 
 /// The API of the Machine's cluster.
 fn connected(

@@ -1,9 +1,9 @@
 //! Results of the last attempt at a plan's actions, while they are incomplete. Kept in memory, so that the expectation
 //! of a plan does not overwrite the known result in every pass.
 
-use crate::api::conditions::Finding;
-use crate::core::machine::plan::Action;
 use crate::memory::ByUid;
+use tatara_core::api::conditions::Finding;
+use tatara_core::machine::plan::Action;
 
 /// The attempted actions with their finding, by UID of the Machine.
 #[derive(Default)]
@@ -36,8 +36,8 @@ impl Outcomes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::conditions::{ConditionType, Reason};
-    use crate::core::machine::plan::Release;
+    use tatara_core::api::conditions::{ConditionType, Reason};
+    use tatara_core::machine::plan::Release;
 
     #[test]
     fn what_came_of_actions_is_known_until_they_change_or_are_done() {

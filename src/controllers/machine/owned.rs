@@ -2,14 +2,14 @@
 //! Cluster.
 
 use super::Machines;
-use crate::api::{Cluster, ClusterProviderSpec};
-use crate::core::kubeadm::{ClusterInput, Compared, Kept, KubernetesVersion, Owned, owned};
-use crate::core::machine::live::record::compared;
-use crate::core::machine::plan::recorded::set_back;
-use crate::core::machine::{Observed, ObservedCluster};
-use crate::core::settings;
 use crate::engine::{ReconcileError, patch};
 use crate::workload::kubeadm_config::Record;
+use tatara_core::api::{Cluster, ClusterProviderSpec};
+use tatara_core::kubeadm::{ClusterInput, Compared, Kept, KubernetesVersion, Owned, owned};
+use tatara_core::machine::live::record::compared;
+use tatara_core::machine::plan::recorded::set_back;
+use tatara_core::machine::{Observed, ObservedCluster};
+use tatara_core::settings;
 
 /// The record with what the Cluster's spec owns as it is there, if it is not. An inner error says why that cannot be told.
 ///

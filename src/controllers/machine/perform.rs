@@ -1,25 +1,25 @@
-//! Performs the actions of a plan. What is read live before decides nothing here: see [`crate::core::machine::live`]. Every action
+//! Performs the actions of a plan. What is read live before decides nothing here: see [`tatara_core::machine::live`]. Every action
 //! is idempotent.
 
 use kube::ResourceExt;
 use serde_json::json;
 
 use super::{Machines, etcd, nodes, record, settings, turn, units};
-use crate::api::Machine;
-use crate::api::cluster::TurnAction;
-use crate::api::conditions::{ConditionType, Finding};
-use crate::api::names::{FINALIZER_MACHINE, LABEL_CONTROL_PLANE};
-use crate::core::finalizers;
-use crate::core::machine::Observed;
-use crate::core::machine::live::claim::machine_basis;
-use crate::core::machine::live::{self, Check};
-use crate::core::machine::plan::Action;
-use crate::core::machine::plan::claim::chosen;
-use crate::core::machine::units::{addons, archives, kubelet, upgrade};
-use crate::core::node::{self, Job, JobKind, Take, Unit, UnitStatus};
-use crate::core::proof::Over;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::providers::Server;
+use tatara_core::api::Machine;
+use tatara_core::api::cluster::TurnAction;
+use tatara_core::api::conditions::{ConditionType, Finding};
+use tatara_core::api::names::{FINALIZER_MACHINE, LABEL_CONTROL_PLANE};
+use tatara_core::finalizers;
+use tatara_core::machine::Observed;
+use tatara_core::machine::live::claim::machine_basis;
+use tatara_core::machine::live::{self, Check};
+use tatara_core::machine::plan::Action;
+use tatara_core::machine::plan::claim::chosen;
+use tatara_core::machine::units::{addons, archives, kubelet, upgrade};
+use tatara_core::node::{self, Job, JobKind, Take, Unit, UnitStatus};
+use tatara_core::proof::Over;
 
 /// Performs one action.
 ///

@@ -11,20 +11,20 @@ use serde_json::{Value, json};
 use super::Machines;
 use super::owned;
 use super::perform::wake_again;
-use crate::api::Cluster;
-use crate::api::conditions::Finding;
-use crate::api::names::ANNOTATION_ADDONS_DUE;
 use crate::controllers::workloads::Workloads;
-use crate::core::control_plane::Members;
-use crate::core::kubeadm::{Kept, KubernetesVersion, record};
-use crate::core::machine::live::record::{self as live, Fit, JoinFacts, Recorded, Writes};
-use crate::core::machine::{Lookup, Observed};
-use crate::core::node::JobKind;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::workload::{
     self,
     kubeadm_config::{self, Record},
 };
+use tatara_core::api::Cluster;
+use tatara_core::api::conditions::Finding;
+use tatara_core::api::names::ANNOTATION_ADDONS_DUE;
+use tatara_core::control_plane::Members;
+use tatara_core::kubeadm::{Kept, KubernetesVersion, record};
+use tatara_core::machine::live::record::{self as live, Fit, JoinFacts, Recorded, Writes};
+use tatara_core::machine::{Lookup, Observed};
+use tatara_core::node::JobKind;
 
 /// What kubeadm has recorded of a Cluster, as it was last read beside the version that the Cluster has.
 pub(super) fn known(workloads: &Workloads, cluster: &Cluster) -> Option<KubernetesVersion> {

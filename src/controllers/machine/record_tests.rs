@@ -3,9 +3,9 @@ use std::sync::Arc;
 
 use super::super::observe;
 use super::*;
-use crate::api::Machine;
-use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_WRITING, LABEL_CLUSTER};
 use crate::manager::plane_tests::{ApiServer, Plane, nodes};
+use tatara_core::api::Machine;
+use tatara_core::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_WRITING, LABEL_CLUSTER};
 
 const CLUSTER: &str = "/apis/cluster.k8s.io/v1alpha1/namespaces/n/clusters/c";
 const RECORD: &str = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config";

@@ -6,17 +6,17 @@ use kube::ResourceExt;
 use serde_json::json;
 
 use super::Machines;
-use crate::api::conditions::Finding;
-use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
-use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::paused::paused_by;
 use crate::controllers::whose::ProviderObject;
-use crate::core::machine::Observed;
-use crate::core::machine::live::settings as live;
-use crate::core::node::JobKind;
-use crate::core::{Key, settings};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::store::Stores;
+use tatara_core::api::conditions::Finding;
+use tatara_core::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
+use tatara_core::api::{Cluster, ClusterProviderSpec, Machine};
+use tatara_core::machine::Observed;
+use tatara_core::machine::live::settings as live;
+use tatara_core::node::JobKind;
+use tatara_core::{Key, settings};
 
 /// Records the settings that the node is about to be created with; of a control plane that is initialized, on its Cluster too.
 ///

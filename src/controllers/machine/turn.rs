@@ -1,5 +1,5 @@
 //! The control-plane turn, and the record that a control plane exists: read live, and changed one write at a time as
-//! [`crate::core::control_plane::turn`] decides. With compare-and-swap one of two concurrent Machines or managers wins.
+//! [`tatara_core::control_plane::turn`] decides. With compare-and-swap one of two concurrent Machines or managers wins.
 
 use std::sync::Arc;
 
@@ -8,24 +8,24 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::witness;
-use crate::api::Cluster;
-use crate::api::cluster::TurnAction;
-use crate::api::conditions::Finding;
-use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN};
 use crate::controllers::base::Base;
 use crate::controllers::known::ClusterMemories;
 use crate::controllers::workloads::Workloads;
-use crate::core::control_plane::turn::{self, Both, Holder, Marks, Side, Step};
-use crate::core::machine::Observed;
-use crate::core::machine::live::{self, turn::Outcome};
-use crate::core::node::Marker;
-use crate::core::proof::{InitProof, TurnIsOver};
 use crate::engine::{ReconcileError, patch};
 use crate::pki::AuthoritySecret;
 use crate::providers::Hosts;
 use crate::store::{Key, Stores, Wakers};
+use tatara_core::api::Cluster;
+use tatara_core::api::cluster::TurnAction;
+use tatara_core::api::conditions::Finding;
+use tatara_core::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN};
+use tatara_core::control_plane::turn::{self, Both, Holder, Marks, Side, Step};
+use tatara_core::machine::Observed;
+use tatara_core::machine::live::{self, turn::Outcome};
+use tatara_core::node::Marker;
+use tatara_core::proof::{InitProof, TurnIsOver};
 
-/// Exceeds the number of writes of every sequence in [`crate::core::control_plane::turn`].
+/// Exceeds the number of writes of every sequence in [`tatara_core::control_plane::turn`].
 const STEPS: usize = 8;
 
 /// Dependencies for changing the turn.
@@ -223,7 +223,7 @@ async fn is_current(turns: &Turns, live: &Live) -> Result<bool, ReconcileError> 
     Ok(now.is_some_and(|now| now.resource_version() == secret.resource_version()))
 }
 
-/// Reads the Secret first: see [`crate::core::control_plane::turn`].
+/// Reads the Secret first: see [`tatara_core::control_plane::turn`].
 pub(super) async fn read(turns: &Turns, cluster: &Cluster) -> Result<Live, ReconcileError> {
     let namespace = cluster.namespace().unwrap_or_default();
     let secrets: Api<Secret> = Api::namespaced(turns.base.client(), &namespace);

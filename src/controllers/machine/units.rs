@@ -5,15 +5,15 @@ use std::time::Duration;
 use k8s_openapi::jiff::SignedDuration;
 
 use super::Machines;
-use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::core::machine::Observed;
-use crate::core::machine::units::{
-    addons, address, archives, init, join, kubelet, prepare, upgrade,
-};
-use crate::core::node::{JobKind, PlannedUnit, Unit};
 use crate::engine::{Chain, ReconcileError};
 use crate::pki::{BootstrapToken, authorities};
 use crate::workload::tokens;
+use tatara_core::api::conditions::{ConditionType, Finding, Reason};
+use tatara_core::machine::Observed;
+use tatara_core::machine::units::{
+    addons, address, archives, init, join, kubelet, prepare, upgrade,
+};
+use tatara_core::node::{JobKind, PlannedUnit, Unit};
 
 /// Lifetime of a bootstrap token: a join takes seconds, and a retry gets a new token.
 const TOKEN_LIFE: SignedDuration = SignedDuration::from_mins(15);

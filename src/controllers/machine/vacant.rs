@@ -1,17 +1,17 @@
-//! Turns of Machines that do not exist, and that of a Cluster itself, as [`crate::core::machine::live::vacant`] decides.
+//! Turns of Machines that do not exist, and that of a Cluster itself, as [`tatara_core::machine::live::vacant`] decides.
 
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use super::turn::{self, Live, Turns, go, read};
-use crate::api::cluster::Turn;
-use crate::api::names::ANNOTATION_HOST_IS_GONE;
-use crate::api::{Cluster, Machine};
-use crate::core::control_plane::turn as marks;
-use crate::core::machine::live::vacant::{self as live, Held};
-use crate::core::node::Marker;
 use crate::engine::{ReconcileError, patch};
 use crate::store::Key;
+use tatara_core::api::cluster::Turn;
+use tatara_core::api::names::ANNOTATION_HOST_IS_GONE;
+use tatara_core::api::{Cluster, Machine};
+use tatara_core::control_plane::turn as marks;
+use tatara_core::machine::live::vacant::{self as live, Held};
+use tatara_core::node::Marker;
 
 /// Takes the turn for the Cluster itself, to remove an etcd member that belongs to no Machine; returns who has it instead.
 /// [`give_back`] returns it, also after a manager that was stopped: no Machine has the UID of a Cluster.

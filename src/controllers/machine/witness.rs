@@ -1,5 +1,5 @@
 //! What is asked, just before the turn is taken and before init is started, for evidence that another Machine has run `kubeadm
-//! init` for a Cluster: see [`crate::core::machine::live::witness`].
+//! init` for a Cluster: see [`tatara_core::machine::live::witness`].
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use kube::ResourceExt;
 
 use super::observe::recorded_cluster;
 use super::turn::Turns;
-use crate::api::conditions::Finding;
-use crate::api::{Host, Machine};
-use crate::core::machine::live::witness::{Unread, host, machine, to_ask};
-use crate::core::machine::plan::BOOTSTRAP;
-use crate::core::machine::plan::doubt::{self, ClusterName};
-use crate::core::machine::{Observed, Placement};
+use tatara_core::api::conditions::Finding;
+use tatara_core::api::{Host, Machine};
+use tatara_core::machine::live::witness::{Unread, host, machine, to_ask};
+use tatara_core::machine::plan::BOOTSTRAP;
+use tatara_core::machine::plan::doubt::{self, ClusterName};
+use tatara_core::machine::{Observed, Placement};
 
 /// Limit of concurrent contacts.
 const AT_ONCE: usize = 16;

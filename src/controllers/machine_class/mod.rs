@@ -10,11 +10,11 @@ use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use super::base::Base;
-use crate::api::MachineClass;
-use crate::api::names::LABEL_CLASS_IN_USE;
-use crate::core::Key;
-use crate::core::machine_class::plan::{self, Action, Observed, Plan};
 use crate::engine::{ActionOutcome, COUNTS_TOGETHER, Controller, Engine, ReconcileError, patch};
+use tatara_core::Key;
+use tatara_core::api::MachineClass;
+use tatara_core::api::names::LABEL_CLASS_IN_USE;
+use tatara_core::machine_class::plan::{self, Action, Observed, Plan};
 
 pub use resolve::{resolve, usable};
 

@@ -1,13 +1,13 @@
 //! Resolves MachineClasses for the objects that use them.
 
-use crate::api::conditions::Reason;
+use tatara_core::api::conditions::Reason;
 
 use serde_json::Value;
 
-use crate::api::{MachineProviderSpec, MachineSpec, ProviderSpec};
-use crate::core::kubeadm::version;
-use crate::core::machine::SpecProblem;
 use crate::store::Stores;
+use tatara_core::api::{MachineProviderSpec, MachineSpec, ProviderSpec};
+use tatara_core::kubeadm::version;
+use tatara_core::machine::SpecProblem;
 
 /// The provider's object: `value`, or a copy of the class's. `value` has precedence.
 ///
@@ -156,7 +156,7 @@ mod tests {
         ];
         for (versions, value, reason, says) in table {
             let (got, message) = refusal(&versions, &value).expect("a refusal");
-            assert_eq!(got, reason, "{message}");
+            assert_eq!(got.as_str(), reason, "{message}");
             assert!(message.contains(says), "{message}");
         }
     }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use kube::core::Selector;
 
-use crate::api::Machine;
 use crate::controllers::listed;
 use crate::controllers::whose::ProviderObject;
-use crate::core::Key;
-use crate::core::machine_deployment::Observed;
-use crate::core::machine_set::Owner;
 use crate::engine::{Engine, ReconcileError};
 use crate::store::Stores;
+use tatara_core::Key;
+use tatara_core::api::Machine;
+use tatara_core::machine_deployment::Observed;
+use tatara_core::machine_set::Owner;
 
 /// Counts those that the watch shows, where they matter.
 pub fn shown(stores: &Stores, observed: &mut Observed) {

@@ -2,9 +2,9 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::api::names::ANNOTATION_DELETE_MACHINE;
-use crate::api::{MachineDeployment, MachineSet};
 use crate::manager::plane_tests::{ApiServer, Plane};
+use tatara_core::api::names::ANNOTATION_DELETE_MACHINE;
+use tatara_core::api::{MachineDeployment, MachineSet};
 
 /// A MachineDeployment of two that has three Machines, in sets `a` and `b`.
 fn observed(strategy: &str) -> Observed {

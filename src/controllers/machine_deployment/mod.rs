@@ -20,17 +20,17 @@ use super::base::Base;
 use super::looked::Look;
 use super::whose::ProviderObject;
 use super::{machine_class, paused, skew};
-use crate::api::conditions::{ConditionType, Finding};
-use crate::api::machine_deployment::StrategyType;
-use crate::api::{MachineDeployment, MachineDeploymentStatus, MachineSet};
-use crate::core::machine_deployment::live::may_step;
-use crate::core::machine_deployment::plan::{self, Action, Plan};
-use crate::core::machine_deployment::{Observed, Orphan, TemplateProblem, status};
-use crate::core::machine_set::Owner;
 use crate::engine::{
     ActionOutcome, COUNTS_TOGETHER, Controller, Engine, LiveView, ReconcileError, patch,
 };
 use crate::store::{Item, Key};
+use tatara_core::api::conditions::{ConditionType, Finding};
+use tatara_core::api::machine_deployment::StrategyType;
+use tatara_core::api::{MachineDeployment, MachineDeploymentStatus, MachineSet};
+use tatara_core::machine_deployment::live::may_step;
+use tatara_core::machine_deployment::plan::{self, Action, Plan};
+use tatara_core::machine_deployment::{Observed, Orphan, TemplateProblem, status};
+use tatara_core::machine_set::Owner;
 
 /// The controller of MachineDeployments.
 pub struct MachineDeployments {

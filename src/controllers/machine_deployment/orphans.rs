@@ -6,15 +6,15 @@ use kube::api::ListParams;
 use kube::core::{Selector, SelectorExt as _};
 use kube::{Api, ResourceExt};
 
-use crate::api::names::LABEL_CLUSTER;
-use crate::api::readable::unreadable;
-use crate::api::{Machine, MachineDeployment};
 use crate::controllers::machine_class;
 use crate::controllers::whose::ProviderObject;
-use crate::core::machine_deployment::{Orphan, has_control_plane};
-use crate::core::{Key, paused};
 use crate::engine::{Engine, ReconcileError};
 use crate::store::{Item, Stores};
+use tatara_core::api::names::LABEL_CLUSTER;
+use tatara_core::api::readable::unreadable;
+use tatara_core::api::{Machine, MachineDeployment};
+use tatara_core::machine_deployment::{Orphan, has_control_plane};
+use tatara_core::{Key, paused};
 
 /// Those that the watch shows. A deployment of workers adopts none, and says so.
 pub fn listed(stores: &Stores, deployment: &MachineDeployment) -> Vec<Orphan> {

@@ -7,11 +7,11 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::Sight;
-use crate::api::MachineSet;
-use crate::core::machine_deployment::plan::{Action, SetUpdate, controller_reference, desired_set};
-use crate::core::machine_set::live::basis;
-use crate::core::machine_set::{self, plan::adopted};
 use crate::engine::{Engine, ReconcileError, patch};
+use tatara_core::api::MachineSet;
+use tatara_core::machine_deployment::plan::{Action, SetUpdate, controller_reference, desired_set};
+use tatara_core::machine_set::live::basis;
+use tatara_core::machine_set::{self, plan::adopted};
 
 /// Performs one action.
 ///

@@ -11,9 +11,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use crate::api::Machine;
 use crate::controllers::looked::Look;
-use crate::core::machine_set::plan::after;
+use tatara_core::api::Machine;
+use tatara_core::machine_set::plan::after;
 
 /// How long a Machine may be missing from the watch before it is read live, in seconds. Longer than an
 /// API server processes a request: a Machine still missing was never created, or was deleted again.

@@ -8,14 +8,14 @@ use kube::{Api, ResourceExt};
 
 use super::MachineSets;
 use super::observe::{around, seen};
-use crate::api::{Machine, MachineSet};
 use crate::controllers::listed;
 use crate::controllers::looked::Look;
 use crate::controllers::whose::ProviderObject;
-use crate::core::machine_set::plan::Plan;
-use crate::core::machine_set::{Observed, Owner};
 use crate::engine::{ReconcileError, patch};
 use crate::store::Item;
+use tatara_core::api::{Machine, MachineSet};
+use tatara_core::machine_set::plan::Plan;
+use tatara_core::machine_set::{Observed, Owner};
 
 /// The set and its Machines, read live.
 ///

@@ -17,11 +17,11 @@ use views::Views;
 
 use super::base::Base;
 use super::looked::Look;
-use crate::api::conditions::{ConditionType, Finding};
-use crate::api::{MachineSet, MachineSetStatus};
-use crate::core::machine_set::plan::{self, Action, Plan};
-use crate::core::machine_set::{Observed, status};
 use crate::engine::{ActionOutcome, COUNTS_TOGETHER, Controller, Engine, LiveView, ReconcileError};
+use tatara_core::api::conditions::{ConditionType, Finding};
+use tatara_core::api::{MachineSet, MachineSetStatus};
+use tatara_core::machine_set::plan::{self, Action, Plan};
+use tatara_core::machine_set::{Observed, status};
 
 /// The controller of MachineSets.
 pub struct MachineSets {

@@ -6,12 +6,12 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::MachineSets;
-use crate::api::{Machine, MachineSet};
 use crate::controllers::whose::ProviderObject;
 use crate::controllers::{machine_class, paused, skew};
-use crate::core::Key;
-use crate::core::machine_set::{Gate, Observed, ObservedMachine, Owner, Seed};
 use crate::engine::ReconcileError;
+use tatara_core::Key;
+use tatara_core::api::{Machine, MachineSet};
+use tatara_core::machine_set::{Gate, Observed, ObservedMachine, Owner, Seed};
 
 /// Gathers the facts for a pass over a MachineSet.
 ///

@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 
 use super::MachineSets;
 use super::observe::around;
-use crate::api::{Machine, MachineSet};
 use crate::clock;
 use crate::controllers::paused;
-use crate::core::machine_set::Observed;
-use crate::core::machine_set::live::{self, Now, Stays};
-use crate::core::machine_set::plan::{
+use crate::engine::{ActionOutcome, ReconcileError, patch};
+use tatara_core::api::{Machine, MachineSet};
+use tatara_core::machine_set::Observed;
+use tatara_core::machine_set::live::{self, Now, Stays};
+use tatara_core::machine_set::plan::{
     Action, InPlace, controller_reference, desired_machine, moved,
 };
-use crate::engine::{ActionOutcome, ReconcileError, patch};
 
 /// Performs one action. If a name is taken, the other Machines are still created; the next pass chooses another name.
 ///

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use crate::api::Machine;
-use crate::core::machine_set::ObservedMachine;
+use tatara_core::api::Machine;
+use tatara_core::machine_set::ObservedMachine;
 
 /// What sets saw, by UID of the set and of the Machine.
 #[derive(Default)]

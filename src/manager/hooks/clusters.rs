@@ -5,14 +5,14 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use super::is_pause_news;
-use crate::api::conditions::{ConditionType, Reason, find, is_true};
-use crate::api::names::{
+use crate::controllers::skew;
+use crate::store::{Change, Hook, Key, Stores, Wakers};
+use tatara_core::api::conditions::{ConditionType, Reason, find, is_true};
+use tatara_core::api::names::{
     ANNOTATION_ADDONS_DUE, ANNOTATION_INITIALIZED, ANNOTATION_PAUSED, ANNOTATION_SETTINGS,
     ANNOTATION_SETTINGS_KEPT, ANNOTATION_SETTINGS_WRITING, ANNOTATION_TURN,
 };
-use crate::api::{Cluster, whose};
-use crate::controllers::skew;
-use crate::store::{Change, Hook, Key, Stores, Wakers};
+use tatara_core::api::{Cluster, whose};
 
 /// A Cluster wakes itself and its profile. It wakes its Machines and sets, of which there may be many, only if a field
 /// changed that they depend on.

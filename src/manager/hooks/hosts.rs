@@ -5,8 +5,8 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 
-use crate::api::Host;
 use crate::store::{Change, Hook, IndexKeys, Key, Stores, Waker, Wakers};
+use tatara_core::api::Host;
 
 /// A Host wakes itself, its twins, its credentials, the Machine that holds or held it, and, if it is free, all
 /// Machines of its namespace without a Host.

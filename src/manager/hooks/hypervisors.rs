@@ -5,9 +5,9 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 
-use crate::api::Hypervisor;
 use crate::manager::gateways::wake_waiting;
 use crate::store::{Change, Hook, Key, Stores, Wakers};
+use tatara_core::api::Hypervisor;
 
 /// A Hypervisor wakes itself and its credentials. If its spec, labels or annotations changed, it also wakes its
 /// Machines and those that wait for capacity.

@@ -7,16 +7,16 @@ use std::time::Duration;
 use kube::ResourceExt;
 
 use super::{is_pause_news, wake_classes};
-use crate::api::conditions::{ConditionType, Reason, find, is_true};
-use crate::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
-use crate::api::{ClusterProviderSpec, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::controllers::machine::settings::next;
 use crate::controllers::skew;
-use crate::core::machine::is_begun;
-use crate::core::machine_deployment::has_control_plane;
-use crate::core::settings;
 use crate::manager::gateways::wake_waiting;
 use crate::store::{Change, Hook, Key, Stores, Wakers};
+use tatara_core::api::conditions::{ConditionType, Reason, find, is_true};
+use tatara_core::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
+use tatara_core::api::{ClusterProviderSpec, Machine, MachineClass, MachineDeployment, MachineSet};
+use tatara_core::machine::is_begun;
+use tatara_core::machine_deployment::has_control_plane;
+use tatara_core::settings;
 
 /// Changes of several Machines within this time wake their set once; deletions of workers wake those waiting for all
 /// once.

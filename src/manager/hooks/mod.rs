@@ -8,9 +8,9 @@ mod machines;
 
 use kube::{Resource, ResourceExt};
 
-use crate::api::ProviderSpec;
-use crate::api::names::ANNOTATION_PAUSED;
 use crate::store::{Change, Wakers};
+use tatara_core::api::ProviderSpec;
+use tatara_core::api::names::ANNOTATION_PAUSED;
 
 pub use clusters::cluster;
 pub use hosts::{bmc_credential, credential, host};

@@ -5,13 +5,13 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::api::cluster::{Turn, TurnAction};
-use crate::api::names::LABEL_CLUSTER;
-use crate::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
 use crate::controllers::known::ClusterMemories;
 use crate::controllers::machine::turn::take_down;
-use crate::core::control_plane::turn::{Holder, Marks};
 use crate::store::{Hook, Stores, Waker};
+use tatara_core::api::cluster::{Turn, TurnAction};
+use tatara_core::api::names::LABEL_CLUSTER;
+use tatara_core::api::{Cluster, Host, Machine, MachineClass, MachineDeployment, MachineSet};
+use tatara_core::control_plane::turn::{Holder, Marks};
 
 /// The objects woken since the last call, as "Kind name".
 type Woken = Box<dyn FnMut() -> BTreeSet<String>>;

@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
-use crate::core::installer::{Area, AreaError};
 use crate::media::served::hex;
+use tatara_core::installer::{Area, AreaError};
 
 /// A server of one file on loopback, with how often it was asked.
 async fn origin(content: Vec<u8>) -> (String, Arc<AtomicUsize>) {

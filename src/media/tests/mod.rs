@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::*;
-use crate::api::installation::IsoImage;
-use crate::core::installer::{Base, BaseState, Failure, Report, empty_area};
+use tatara_core::api::installation::IsoImage;
+use tatara_core::installer::{Base, BaseState, Failure, Report, empty_area};
 
 const BEFORE: usize = 3 * 2048;
 const ROOM: usize = 4096;

@@ -10,7 +10,7 @@ use secrecy::zeroize::Zeroizing;
 use tokio::io::AsyncReadExt as _;
 
 use super::*;
-use crate::core::installer::Area;
+use tatara_core::installer::Area;
 
 struct World {
     folder: tempfile::TempDir,

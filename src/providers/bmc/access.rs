@@ -1,14 +1,14 @@
 //! Credentials and trusted certificate of a Host's BMC, from its spec and its Secrets.
 
-use crate::api::conditions::Reason;
-use crate::core::host::ContactError;
-use crate::core::words::word;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
+use tatara_core::api::conditions::Reason;
+use tatara_core::host::ContactError;
+use tatara_core::words::word;
 
 use super::error::local;
-use crate::api::bmc::BmcAccess;
 use crate::redfish::{Login, Trust};
+use tatara_core::api::bmc::BmcAccess;
 
 /// How the certificate of a BMC is verified.
 ///

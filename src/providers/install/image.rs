@@ -8,14 +8,14 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
 
 use super::Installs;
-use crate::api::Host;
-use crate::api::installation::{Installation, Record};
-use crate::api::names::{LABEL_MANAGED_BY, MANAGED_BY, host_key_secret};
-use crate::core::host::Observed;
-use crate::core::installer::{Answers, BaseState, files};
 use crate::engine::{Chain, Engine, ReconcileError, patch};
 use crate::media::Token;
 use crate::providers::ssh::keys::pair;
+use tatara_core::api::Host;
+use tatara_core::api::installation::{Installation, Record};
+use tatara_core::api::names::{LABEL_MANAGED_BY, MANAGED_BY, host_key_secret};
+use tatara_core::host::Observed;
+use tatara_core::installer::{Answers, BaseState, files};
 
 /// Key of the Secret: the private host key.
 const HOST: &str = "ssh-host-ed25519-key";

@@ -1,5 +1,5 @@
 //! Installs the operating system of a Host through its BMC's virtual CD drive: host keys, served image, steps, and the
-//! state of a running installation. [`crate::core::host`] decides when and why; [`crate::core::installer`] renders the
+//! state of a running installation. [`tatara_core::host`] decides when and why; [`tatara_core::installer`] renders the
 //! installer's configuration.
 
 mod image;
@@ -8,11 +8,11 @@ mod underway;
 
 use std::sync::Arc;
 
-use crate::api::Host;
 use crate::engine::Engine;
 use crate::media::Media;
 use crate::providers::{Bmcs, Hosts};
 use crate::store::Waker;
+use tatara_core::api::Host;
 
 pub use steps::{begin, boot, boot_installed, end, give_up, open_again};
 pub use underway::{ask, look};

@@ -6,17 +6,17 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::{Installs, image};
-use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::api::installation::{Cause, Phase, Record};
-use crate::api::names::{ANNOTATION_INSTALLATION, ANNOTATION_REINSTALL, FINALIZER_IN_USE};
-use crate::api::{Host, Machine};
-use crate::core::finalizers;
-use crate::core::host::installation::{self, is_free, is_unchanged, may_be_given_up};
-use crate::core::host::plan::installation::reason;
-use crate::core::host::{Contact, Observed};
-use crate::core::proof::{Clean, Proof};
 use crate::engine::{ReconcileError, patch};
 use crate::providers::bmc::Errand;
+use tatara_core::api::conditions::{ConditionType, Finding, Reason};
+use tatara_core::api::installation::{Cause, Phase, Record};
+use tatara_core::api::names::{ANNOTATION_INSTALLATION, ANNOTATION_REINSTALL, FINALIZER_IN_USE};
+use tatara_core::api::{Host, Machine};
+use tatara_core::finalizers;
+use tatara_core::host::installation::{self, is_free, is_unchanged, may_be_given_up};
+use tatara_core::host::plan::installation::reason;
+use tatara_core::host::{Contact, Observed};
+use tatara_core::proof::{Clean, Proof};
 
 /// Creates the keys, and records on the Host that an installation is running. The caller has checked that erasing the
 /// disk destroys no control plane.

@@ -4,9 +4,9 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
 use super::Installs;
-use crate::api::Host;
-use crate::api::installation::{Phase, Record};
-use crate::core::host::{Contact, PowerState, Underway};
+use tatara_core::api::Host;
+use tatara_core::api::installation::{Phase, Record};
+use tatara_core::host::{Contact, PowerState, Underway};
 
 /// How long a reading of a BMC is valid.
 const STANDS: SignedDuration = SignedDuration::from_secs(10);

@@ -5,12 +5,12 @@ use kube::Api;
 use serde_json::json;
 
 use super::Libvirt;
-use crate::api::Hypervisor;
-use crate::api::given_up;
-use crate::api::names::ANNOTATION_GIVEN_UP;
-use crate::core::machine::Observed;
-use crate::core::machine::live::virtual_machine::{Abandoned, abandon};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
+use tatara_core::api::Hypervisor;
+use tatara_core::api::given_up;
+use tatara_core::api::names::ANNOTATION_GIVEN_UP;
+use tatara_core::machine::Observed;
+use tatara_core::machine::live::virtual_machine::{Abandoned, abandon};
 
 /// Records the Machine on its Hypervisor by compare-and-swap. If the record is full, the Machine is not abandoned. If
 /// the Hypervisor was deleted, nothing is recorded and nothing will be deleted.

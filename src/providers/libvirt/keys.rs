@@ -6,9 +6,9 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
 use secrecy::SecretString;
 
-use crate::api::Machine;
-use crate::api::names::{LABEL_MANAGED_BY, MANAGED_BY, ssh_secret};
 use crate::providers::ssh::keys::pair;
+use tatara_core::api::Machine;
+use tatara_core::api::names::{LABEL_MANAGED_BY, MANAGED_BY, ssh_secret};
 
 /// Key of the Secret: our private key, as in `kubernetes.io/ssh-auth`.
 const OURS: &str = "ssh-privatekey";

@@ -1,28 +1,30 @@
 //! Observes a Machine's virtual machine, as its hypervisor's gateway reports it.
 
-use crate::api::conditions::Reason;
 use std::collections::HashMap;
+use tatara_core::api::conditions::Reason;
 
 use kube::ResourceExt;
 
 use super::silence::{is_connecting, silent_since};
 use super::{Guest, Keys, Libvirt, Reservation, domain_name};
-use crate::api::names::{ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED, LABEL_CLUSTER, ssh_secret};
-use crate::api::readable::unreadable;
-use crate::api::{Hypervisor, LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
-use crate::core::Key;
-use crate::core::host::ContactError;
-use crate::core::hypervisor::{Connectivity, View};
-use crate::core::machine::live::keys::{is_of, may_be_used, recorded};
-use crate::core::machine::plan::crowd::kind_of;
-use crate::core::machine::plan::placement::{self, Candidate, Demand, choose};
-use crate::core::machine::{
+use crate::providers::Place;
+use tatara_core::Key;
+use tatara_core::api::names::{
+    ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED, LABEL_CLUSTER, ssh_secret,
+};
+use tatara_core::api::readable::unreadable;
+use tatara_core::api::{Hypervisor, LibvirtMachineProviderSpec, Machine, MachineProviderSpec};
+use tatara_core::host::ContactError;
+use tatara_core::hypervisor::{Connectivity, View};
+use tatara_core::machine::live::keys::{is_of, may_be_used, recorded};
+use tatara_core::machine::plan::crowd::kind_of;
+use tatara_core::machine::plan::placement::{self, Candidate, Demand, choose};
+use tatara_core::machine::{
     Contact, GatewayView, Infrastructure, Observed, Placement, Refusal, Stuck, VirtualMachine,
     must_ask,
 };
-use crate::core::node::Marker;
-use crate::core::wire::{Image, ImageState};
-use crate::providers::Place;
+use tatara_core::node::Marker;
+use tatara_core::wire::{Image, ImageState};
 
 /// Where the virtual machine of a Machine is, or would be created. Its guest is contacted only if the plan needs that.
 pub(super) async fn observe(libvirt: &Libvirt, observed: &Observed) -> Place {

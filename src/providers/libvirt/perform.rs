@@ -9,17 +9,17 @@ use serde_json::{Value, json};
 
 use super::observe::{candidates, image_key};
 use super::{Keys, Libvirt, Reservation, fetch, machine_spec, record, seed, server};
-use crate::api::conditions::Finding;
-use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
-use crate::api::{LibvirtMachineProviderSpec, Machine};
-use crate::core::machine::Observed;
-use crate::core::machine::live::keys::{Use, use_of};
-use crate::core::machine::live::virtual_machine as live;
-use crate::core::machine::plan::placement::{Demand, choose};
-use crate::core::proof::{Ended, Proof};
-use crate::core::wire::{MachineRequest, PowerAction};
 use crate::engine::{ActionOutcome, Chain, ReconcileError, patch};
 use crate::gateway::{Connection, GatewayError};
+use tatara_core::api::conditions::Finding;
+use tatara_core::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
+use tatara_core::api::{LibvirtMachineProviderSpec, Machine};
+use tatara_core::machine::Observed;
+use tatara_core::machine::live::keys::{Use, use_of};
+use tatara_core::machine::live::virtual_machine as live;
+use tatara_core::machine::plan::placement::{Demand, choose};
+use tatara_core::proof::{Ended, Proof};
+use tatara_core::wire::{MachineRequest, PowerAction};
 
 /// Records the Hypervisor of the virtual machine on the Machine, by compare-and-swap, after checking the choice
 /// against all current reservations.
@@ -288,7 +288,7 @@ pub async fn release(
     };
     match connection.client().delete(observed.uid()).await {
         Ok(()) => {
-            if let crate::core::machine::Placement::Held(held) = &observed.placement
+            if let tatara_core::machine::Placement::Held(held) = &observed.placement
                 && let Some(address) = &held.address
             {
                 let place = server::place(&observed.marker.namespace, address);

@@ -8,15 +8,15 @@ use kube::ResourceExt;
 
 use super::server::Guest;
 use super::{Reservations, Tries, give_up, observe, perform, record};
-use crate::api::{Machine, MachineProviderSpec};
-use crate::core::machine::plan::{Acquire, Power, Release};
-use crate::core::machine::{Observed, Placement};
-use crate::core::node::Marker;
-use crate::core::wire::PowerAction;
 use crate::engine::{ActionOutcome, Engine, ReconcileError};
 use crate::gateway::Registry;
 use crate::providers::{Hosts, Outcome, Place, Provider, Server};
 use crate::store::Wakers;
+use tatara_core::api::{Machine, MachineProviderSpec};
+use tatara_core::machine::plan::{Acquire, Power, Release};
+use tatara_core::machine::{Observed, Placement};
+use tatara_core::node::Marker;
+use tatara_core::wire::PowerAction;
 
 /// Virtual machines on Hypervisors. A place is a virtual machine that a gateway created, with its Machine's UID as id.
 pub struct Libvirt {

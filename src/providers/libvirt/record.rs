@@ -1,4 +1,4 @@
-//! Records the Hypervisor of a virtual machine a second time, on the Secret of its keys: see [`crate::core::machine::live::keys`].
+//! Records the Hypervisor of a virtual machine a second time, on the Secret of its keys: see [`tatara_core::machine::live::keys`].
 //! If the Machine's annotation names another Hypervisor, that one is not searched.
 
 use k8s_openapi::api::core::v1::Secret;
@@ -6,10 +6,10 @@ use kube::Api;
 use serde_json::json;
 
 use super::Libvirt;
-use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
-use crate::core::machine::Observed;
-use crate::core::machine::live::keys::{is_of, recorded};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
+use tatara_core::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
+use tatara_core::machine::Observed;
+use tatara_core::machine::live::keys::{is_of, recorded};
 
 /// Records the Hypervisor of a virtual machine that an older release created and that its gateway reports.
 ///

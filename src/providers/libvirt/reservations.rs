@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::core::machine::plan::placement::Demand;
+use tatara_core::machine::plan::placement::Demand;
 
 /// Capacity assigned to a Machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use minijinja::{Environment, UndefinedBehavior, context};
 use secrecy::ExposeSecret;
 
 use super::{Keys, USER, domain_name};
-use crate::api::LibvirtMachineProviderSpec;
-use crate::core::node::Marker;
-use crate::core::wire::Seed;
+use tatara_core::api::LibvirtMachineProviderSpec;
+use tatara_core::node::Marker;
+use tatara_core::wire::Seed;
 
 const USER_DATA: &str = include_str!("../../../templates/libvirt/user-data.j2");
 const META_DATA: &str = include_str!("../../../templates/libvirt/meta-data.j2");

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::api::host::Privilege;
-use crate::core::host::ContactError;
 use crate::providers::ssh::Server;
 use crate::remote::{Credential, Hop, Place, Target};
+use tatara_core::api::host::Privilege;
+use tatara_core::host::ContactError;
 
 /// The SSH place of a virtual machine with this address, of a Machine in this namespace.
 pub fn place(namespace: &str, address: &str) -> Place {

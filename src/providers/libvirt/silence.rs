@@ -1,8 +1,8 @@
 //! Whether the gateway of a Hypervisor has answered, and since when it has not.
 
 use super::Libvirt;
-use crate::core::hypervisor::Connectivity;
-use crate::core::machine::Observed;
+use tatara_core::hypervisor::Connectivity;
+use tatara_core::machine::Observed;
 
 /// Whether the gateway has not answered yet since the manager started.
 pub(super) fn is_connecting(libvirt: &Libvirt, namespace: &str, hypervisor: &str) -> bool {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::api::libvirt_machine_provider_spec::{Firmware, ImageFormat, Interface};
-use crate::api::{LibvirtMachineProviderSpec, quantity};
-use crate::core::hypervisor::live::LABEL_MANAGEMENT;
-use crate::core::node::Marker;
-use crate::core::wire;
+use tatara_core::api::libvirt_machine_provider_spec::{Firmware, ImageFormat, Interface};
+use tatara_core::api::{LibvirtMachineProviderSpec, quantity};
+use tatara_core::hypervisor::live::LABEL_MANAGEMENT;
+use tatara_core::node::Marker;
+use tatara_core::wire;
 
 /// Longest name of a domain, which is also the name of its Node: a DNS label.
 const LONGEST: usize = 63;

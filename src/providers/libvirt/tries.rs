@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::api::conditions::Finding;
-use crate::core::AttemptRecord;
+use tatara_core::AttemptRecord;
+use tatara_core::api::conditions::Finding;
 
 /// Attempts by key: the UID of a Machine, or an image on a hypervisor.
 #[derive(Default)]

@@ -1,12 +1,12 @@
 //! Claims a Host for a Machine, by compare-and-swap.
 
 use super::Ssh;
-use crate::api::Host;
-use crate::core::machine::live::claim::{self as live, Claimant};
-use crate::core::machine::{Observed, PendingClaim};
-use crate::core::proof::Clean;
 use crate::engine::{ReconcileError, patch};
 use crate::providers::choice::choose;
+use tatara_core::api::Host;
+use tatara_core::machine::live::claim::{self as live, Claimant};
+use tatara_core::machine::{Observed, PendingClaim};
+use tatara_core::proof::Clean;
 
 /// Claims a host by compare-and-swap. The claim is kept in memory until the store shows it, so that a
 /// stale store never makes a Machine claim a second host.

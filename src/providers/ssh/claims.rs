@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use crate::api::{Host, Machine};
-use crate::core::claim::{claimant, is_of};
-use crate::core::node::Marker;
 use crate::store::{Key, Kind};
+use tatara_core::api::{Host, Machine};
+use tatara_core::claim::{claimant, is_of};
+use tatara_core::node::Marker;
 
 /// The Hosts that a Machine claims, sorted by name. More than one is a user error: then none of them is changed.
 pub fn of(hosts: &Kind<Host>, machine: &Marker) -> Vec<Arc<Host>> {

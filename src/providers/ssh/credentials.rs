@@ -1,11 +1,11 @@
 //! SSH keys of Secrets, decoded once per version of the Secret. Decrypting with a passphrase is slow, so it runs on a
 //! blocking thread, and requests for other keys do not wait for it.
 
-use crate::api::conditions::Reason;
-use crate::core::host::ContactError;
-use crate::core::words::word;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tatara_core::api::conditions::Reason;
+use tatara_core::host::ContactError;
+use tatara_core::words::word;
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};

@@ -10,12 +10,12 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use super::hosts::LOOK;
-use crate::core::node::{
+use crate::metrics::Metrics;
+use crate::remote::{RunError, Session};
+use tatara_core::node::{
     Attempts, Event, Failure, Follow, Job, JobKind, Progress, Script, UnitState, observe,
     parse_event,
 };
-use crate::metrics::Metrics;
-use crate::remote::{RunError, Session};
 
 /// How often a host with a running job is checked.
 const LOOK_AT_HOST: Duration = Duration::from_mins(1);

@@ -8,8 +8,8 @@ use std::time::Duration;
 use k8s_openapi::jiff::Timestamp;
 use tokio::time::Instant;
 
-use crate::core::host::ContactError;
 use crate::remote::{Key, Place, Target};
+use tatara_core::host::ContactError;
 
 /// A failed login is not repeated within this time. Its error is written to the Host, that write wakes the Host's
 /// controller, and an immediate retry may return another error (a DNS name with two servers), which would loop.
@@ -74,10 +74,10 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::Host;
-    use crate::api::conditions::Reason;
     use crate::providers::ssh::target;
     use crate::remote::Credential;
+    use tatara_core::api::Host;
+    use tatara_core::api::conditions::Reason;
 
     const KEY: &[u8] = include_bytes!("../../../tests/pki/ec-pkcs8.key");
 

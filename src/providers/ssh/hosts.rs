@@ -1,23 +1,23 @@
 //! Hosts over SSH: their sessions and observations.
 
-use crate::api::conditions::Reason;
-use crate::core::host::{Contact, ContactError};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+use tatara_core::api::conditions::Reason;
+use tatara_core::host::{Contact, ContactError};
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::host_memory::Memory;
 use super::{Credentials, Sightings, target};
-use crate::api::Host;
-use crate::core::node::{self, Observation};
 use crate::engine::Chain;
 use crate::remote::{
     Contact as UnderWay, Contacts, Credential, Place, Pool, Route, Session, Target,
 };
 use crate::store::Stores;
+use tatara_core::api::Host;
+use tatara_core::node::{self, Observation};
 
 /// Time limit of one observation. It takes a second, or a few on a loaded host.
 pub(super) const LOOK: Duration = Duration::from_secs(30);

@@ -5,21 +5,21 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use super::{Server, Ssh, claims, target};
-use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
-use crate::api::host::ConsumerRef;
-use crate::api::names::{ANNOTATION_HOST, LABEL_CLUSTER};
-use crate::api::{Host, MachineProviderSpec, SshMachineProviderSpec};
-use crate::core::host::PowerState;
-use crate::core::machine::kind::PlaceKind;
-use crate::core::machine::must_ask;
-use crate::core::machine::plan::claim::{self, Chooser};
-use crate::core::machine::plan::crowd::kind_of;
-use crate::core::machine::{
-    Contact, HostChoice, Infrastructure, Observed, Placement, Refusal, Stuck, Unheld,
-};
-use crate::core::node::{Marker, Ownership};
 use crate::providers::Place;
 use crate::store::Kind;
+use tatara_core::api::conditions::{ConditionType, Reason, Status, find, is_true};
+use tatara_core::api::host::ConsumerRef;
+use tatara_core::api::names::{ANNOTATION_HOST, LABEL_CLUSTER};
+use tatara_core::api::{Host, MachineProviderSpec, SshMachineProviderSpec};
+use tatara_core::host::PowerState;
+use tatara_core::machine::kind::PlaceKind;
+use tatara_core::machine::must_ask;
+use tatara_core::machine::plan::claim::{self, Chooser};
+use tatara_core::machine::plan::crowd::kind_of;
+use tatara_core::machine::{
+    Contact, HostChoice, Infrastructure, Observed, Placement, Refusal, Stuck, Unheld,
+};
+use tatara_core::node::{Marker, Ownership};
 
 /// The Host that the Machine holds, contacted only if the plan needs that; without one, the Host that it could
 /// claim.

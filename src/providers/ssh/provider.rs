@@ -9,14 +9,14 @@ use kube::ResourceExt;
 
 use super::choices::Choices;
 use super::{Hosts, Server, acquire, place};
-use crate::api::Host;
-use crate::core::machine::live::claim as live;
-use crate::core::machine::plan::{Acquire, Power, Release};
-use crate::core::machine::{HostChoice, Infrastructure, Observed, PendingClaim, Placement};
-use crate::core::node::Marker;
 use crate::engine::{ActionOutcome, Engine, ReconcileError, patch};
 use crate::providers::{Bmcs, Outcome, Place, Provider};
 use crate::store::Wakers;
+use tatara_core::api::Host;
+use tatara_core::machine::live::claim as live;
+use tatara_core::machine::plan::{Acquire, Power, Release};
+use tatara_core::machine::{HostChoice, Infrastructure, Observed, PendingClaim, Placement};
+use tatara_core::node::Marker;
 
 /// Servers that users registered as Hosts. A place is the claim on a Host; the Host's own controller resets the server
 /// and controls its power.

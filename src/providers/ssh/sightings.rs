@@ -4,8 +4,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::core::machine::live::witness::Sighting;
-use crate::core::node::{Observation, Ownership};
+use tatara_core::machine::live::witness::Sighting;
+use tatara_core::node::{Observation, Ownership};
 
 /// The last observations of all Hosts.
 #[derive(Default)]
@@ -82,7 +82,7 @@ fn key(namespace: &str, name: &str) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::node::Marker;
+    use tatara_core::node::Marker;
 
     fn sighting(uid: &str) -> Sighting {
         Sighting {

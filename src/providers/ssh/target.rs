@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use kube::ResourceExt as _;
 
-use crate::api::Host;
-use crate::api::host::JumpHost;
-use crate::api::installation::Record;
 use crate::remote::{Credential, Hop, Place, Target};
+use tatara_core::api::Host;
+use tatara_core::api::host::JumpHost;
+use tatara_core::api::installation::Record;
 
 /// Address and keys of a Host. `credential_of` finds the key in a Secret by name; a jump host
 /// without a Secret uses the host's own key.

@@ -158,7 +158,7 @@ fn a_time_that_is_stored_can_be_read_again() {
         let said = plane.create("times", &machine);
         assert!(said.ok || !must_be_taken, "{time}: {}", said.err);
         if said.ok {
-            let read = serde_json::from_str::<tatara::api::Machine>(&said.out);
+            let read = serde_json::from_str::<tatara_core::api::Machine>(&said.out);
             assert!(read.is_ok(), "{time}: {read:?}");
         }
     }

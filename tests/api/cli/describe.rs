@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Event;
 use kube::ResourceExt;
 use kube::api::DeleteParams;
 use serde_json::json;
-use tatara::api::{Cluster, Machine};
+use tatara_core::api::{Cluster, Machine};
 
 use super::{Site, make, prepared, run};
 use crate::support::plane::Plane;

@@ -8,7 +8,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, RoleBinding};
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
-use tatara::api::Cluster;
+use tatara_core::api::Cluster;
 
 use super::{Site, make, run};
 use crate::support::kinds::condition;

@@ -13,7 +13,7 @@ use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tatara::api::{Cluster, Host, Machine};
+use tatara_core::api::{Cluster, Host, Machine};
 
 use crate::support::kinds::{self, apply, condition};
 use crate::support::plane::Plane;

@@ -4,7 +4,7 @@ use k8s_openapi::jiff::SignedDuration;
 use kube::ResourceExt;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;
-use tatara::api::conditions::{ConditionType, Reason, find};
+use tatara_core::api::conditions::{ConditionType, Reason, find};
 
 use crate::cluster_profile::passes::{Profiles, Report};
 use crate::cluster_profile::world::{World, at};

@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex};
 
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
-use tatara::api::Cluster;
-use tatara::api::conditions::Finding;
 use tatara::controllers::cluster_profile::{Memory, ProfileView, observe, perform, remember};
-use tatara::core::Next;
-use tatara::core::cluster_profile::Input;
-use tatara::core::cluster_profile::plan::{self, Action, Plan};
 use tatara::engine::{ActionOutcome, Controller, Engine, ReconcileError, pass};
+use tatara_core::Next;
+use tatara_core::api::Cluster;
+use tatara_core::api::conditions::Finding;
+use tatara_core::cluster_profile::Input;
+use tatara_core::cluster_profile::plan::{self, Action, Plan};
 
 /// A manager's part for profiles, from its start on.
 #[derive(Clone)]

@@ -7,10 +7,10 @@ use kube::ResourceExt;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::discovery::{Scope, pinned_kind};
 use serde_json::json;
-use tatara::api::ClusterProfile;
-use tatara::api::conditions::{ConditionType, Reason, find};
 use tatara::controllers::cluster_profile::changes;
-use tatara::core::control_plane::health::Verdict;
+use tatara_core::api::ClusterProfile;
+use tatara_core::api::conditions::{ConditionType, Reason, find};
+use tatara_core::control_plane::health::Verdict;
 
 use crate::cluster_profile::passes::Profiles;
 use crate::cluster_profile::world::{World, at};

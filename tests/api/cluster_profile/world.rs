@@ -9,12 +9,12 @@ use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use serde_json::json;
-use tatara::api::conditions::{Finding, Reason};
-use tatara::api::{Cluster, ClusterProfile};
-use tatara::core::Next;
-use tatara::core::cluster_profile::{Input, Server};
-use tatara::core::control_plane::health::Verdict;
 use tatara::workload::{addons, client_config, manifests};
+use tatara_core::Next;
+use tatara_core::api::conditions::{Finding, Reason};
+use tatara_core::api::{Cluster, ClusterProfile};
+use tatara_core::cluster_profile::{Input, Server};
+use tatara_core::control_plane::health::Verdict;
 
 use crate::cluster_profile::passes::{Profiles, Report};
 use crate::support::plane::Plane;

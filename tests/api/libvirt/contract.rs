@@ -6,10 +6,10 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 use serde_json::json;
-use tatara::api::Machine;
-use tatara::core::machine::Observed;
 use tatara::gateway::{ConnectionKey, Credentials, Registry, Wake};
 use tatara::providers::{Hosts, Libvirt, Provider};
+use tatara_core::api::Machine;
+use tatara_core::machine::Observed;
 
 use super::world::{HYPERVISOR, World};
 use crate::support::contract;

@@ -2,7 +2,7 @@
 
 use kube::ResourceExt;
 use serde_json::{Value, json};
-use tatara::api::{Machine, MachineDeployment};
+use tatara_core::api::{Machine, MachineDeployment};
 
 use crate::simulated::site::Site;
 use crate::support::conditions::said;

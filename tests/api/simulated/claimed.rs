@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, DeleteParams, PostParams};
 use kube::{Resource as _, ResourceExt};
 use serde_json::json;
-use tatara::api::Machine;
+use tatara_core::api::Machine;
 
 use crate::simulated::site::Site;
 use crate::support::conditions::said;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use tatara::api::{Host, Hypervisor};
+use tatara_core::api::{Host, Hypervisor};
 
 use crate::simulated::site::{Site, until};
 use crate::support::wait::eventually;
@@ -206,7 +206,11 @@ async fn one_of_each_that_hangs_costs_ten_machines_that_are_well_nothing() {
     })
     .await;
     eventually("words of the cluster", async || {
-        let cluster = site.api::<tatara::api::Cluster>().get("mute").await.ok()?;
+        let cluster = site
+            .api::<tatara_core::api::Cluster>()
+            .get("mute")
+            .await
+            .ok()?;
         let conditions = cluster.status?.conditions;
         let healthy = conditions
             .iter()

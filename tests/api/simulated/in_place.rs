@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kube::ResourceExt;
 use serde_json::json;
-use tatara::api::{Machine, MachineDeployment};
+use tatara_core::api::{Machine, MachineDeployment};
 
 use crate::simulated::site::Site;
 use crate::support::audit;

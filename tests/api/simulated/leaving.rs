@@ -5,9 +5,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
-use tatara::api::Machine;
-use tatara::api::conditions::{ConditionType, Reason, find};
-use tatara::api::names::{ANNOTATION_CORDONED, HOOK_PRE_DRAIN, HOOK_PRE_TERMINATE};
+use tatara_core::api::Machine;
+use tatara_core::api::conditions::{ConditionType, Reason, find};
+use tatara_core::api::names::{ANNOTATION_CORDONED, HOOK_PRE_DRAIN, HOOK_PRE_TERMINATE};
 
 use crate::simulated::site::Site;
 use crate::support::wait::eventually;

@@ -21,8 +21,8 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 use serde_json::json;
-use tatara::api::conditions::{ConditionType, find};
-use tatara::api::{Cluster, Machine, MachineDeployment};
+use tatara_core::api::conditions::{ConditionType, find};
+use tatara_core::api::{Cluster, Machine, MachineDeployment};
 
 use crate::simulated::site::{Site, ready};
 use crate::support::audit;

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Event;
 use kube::api::ListParams;
 use serde_json::json;
-use tatara::api::{Cluster, Machine};
+use tatara_core::api::{Cluster, Machine};
 
 use crate::simulated::site::{Site, until};
 

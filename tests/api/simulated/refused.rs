@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::Event;
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
-use tatara::api::MachineSet;
-use tatara::api::conditions::{ConditionType, find};
+use tatara_core::api::MachineSet;
+use tatara_core::api::conditions::{ConditionType, find};
 
 use crate::simulated::site::Site;
 use crate::support::wait::eventually;

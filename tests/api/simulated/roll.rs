@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use kube::api::{DeleteParams, ListParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
-use tatara::api::{Cluster, Machine, MachineClass, MachineDeployment, MachineSet};
+use tatara_core::api::{Cluster, Machine, MachineClass, MachineDeployment, MachineSet};
 
 use crate::simulated::site::{Site, ready};
 use crate::support::audit;

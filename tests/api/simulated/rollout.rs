@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kube::ResourceExt;
 use serde_json::json;
-use tatara::api::MachineDeployment;
+use tatara_core::api::MachineDeployment;
 
 use crate::simulated::site::Site;
 

@@ -14,8 +14,8 @@ use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tatara::api::Machine;
-use tatara::api::conditions::{ConditionType, is_true};
+use tatara_core::api::Machine;
+use tatara_core::api::conditions::{ConditionType, is_true};
 
 use crate::support::audit::{MANAGER, Mark};
 use crate::support::plane::Plane;

@@ -1,7 +1,7 @@
 //! What a template says no more: it goes from the MachineSet and from the Machines that are there.
 
 use serde_json::{Value, json};
-use tatara::api::{Machine, MachineDeployment, MachineSet};
+use tatara_core::api::{Machine, MachineDeployment, MachineSet};
 
 use crate::simulated::site::Site;
 use crate::support::audit;

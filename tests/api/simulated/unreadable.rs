@@ -10,10 +10,10 @@ use kube::core::NamespaceResourceScope;
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tatara::api::conditions::{ConditionType, find};
-use tatara::api::readable::unreadable;
-use tatara::api::{Cluster, Host, Machine};
 use tatara::store::{IndexKeys, Item};
+use tatara_core::api::conditions::{ConditionType, find};
+use tatara_core::api::readable::unreadable;
+use tatara_core::api::{Cluster, Host, Machine};
 
 use crate::simulated::site::{Site, ready};
 use crate::support::audit::MANAGER;

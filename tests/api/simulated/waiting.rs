@@ -6,7 +6,7 @@ use std::time::Duration;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use tatara::api::{Cluster, Host, Hypervisor, Machine};
+use tatara_core::api::{Cluster, Host, Hypervisor, Machine};
 
 use crate::simulated::hanging::gateway_secret;
 use crate::simulated::site::{Site, until};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
-use tatara::api::conditions::Reason;
+use tatara_core::api::conditions::Reason;
 
 use futures::future::join_all;
 use sha2::Digest as _;

@@ -1,7 +1,7 @@
 //! Host keys, logins, and hosts that do not answer as they should.
 
 use std::sync::Arc;
-use tatara::api::conditions::Reason;
+use tatara_core::api::conditions::Reason;
 
 use tatara::remote::{ConnectError, Pool};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

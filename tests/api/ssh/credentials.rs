@@ -1,7 +1,7 @@
 //! Private keys as ssh-keygen writes them, used for a login.
 
-use tatara::api::conditions::Reason;
 use tatara::remote::{Credential, CredentialError, Pool};
+use tatara_core::api::conditions::Reason;
 
 use crate::ssh::sshd::{Key, Sshd};
 

@@ -1,7 +1,7 @@
 //! Hosts behind hosts.
 
 use std::sync::Arc;
-use tatara::api::conditions::Reason;
+use tatara_core::api::conditions::Reason;
 
 use futures::future::join_all;
 use tatara::remote::{ConnectError, Pool, Target};

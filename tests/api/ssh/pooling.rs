@@ -1,7 +1,7 @@
 //! One connection per host: shared, replaced, closed.
 
 use std::sync::Arc;
-use tatara::api::conditions::Reason;
+use tatara_core::api::conditions::Reason;
 
 use futures::future::join_all;
 use tatara::remote::{Pool, RunError};

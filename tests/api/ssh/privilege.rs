@@ -3,10 +3,10 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use tatara::api::conditions::Reason;
+use tatara_core::api::conditions::Reason;
 
-use tatara::api::host::Privilege;
 use tatara::remote::{Output, Pool, RunError};
+use tatara_core::api::host::Privilege;
 
 use crate::ssh::sshd::{Setup, Sshd};
 

@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use tatara::api::host::Privilege;
 use tatara::remote::{Credential, Hop, Target};
+use tatara_core::api::host::Privilege;
 
 /// A key pair made by ssh-keygen.
 pub struct Key {

@@ -11,10 +11,10 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use tatara::core::drain::{DrainProgress, PodRef, Skip};
 use tatara::workload::drain::drain;
 use tatara::workload::drain_watch::DrainWatches;
 use tatara::workload::volumes::still_attached;
+use tatara_core::drain::{DrainProgress, PodRef, Skip};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 

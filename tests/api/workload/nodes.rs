@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::{Node, Taint};
 use kube::{Api, Client};
 use serde_json::json;
-use tatara::core::node_change::{NodeChange, Scheduling};
 use tatara::workload::nodes::{self, NodeWrite};
+use tatara_core::node_change::{NodeChange, Scheduling};
 
 use crate::support::plane::Plane;
 use crate::workload::objects::{make_node, patch_node};

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use kube::{Client, Config};
 use serde_json::json;
-use tatara::core::node_change::Scheduling;
 use tatara::workload::health::{Readiness, probe};
 use tatara::workload::{ClusterKey, Connectivity, Registry, Wake, client_config, nodes};
+use tatara_core::node_change::Scheduling;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::support::plane::Plane;

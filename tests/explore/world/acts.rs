@@ -1,6 +1,6 @@
 //! What servers, people and time do in a state, each in one step.
 
-use tatara::api::cluster::TurnAction;
+use tatara_core::api::cluster::TurnAction;
 
 use super::events::Event;
 use super::state::{MOST, Machine, State, Version};

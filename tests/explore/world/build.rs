@@ -8,19 +8,19 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
 use kube::core::ObjectMeta;
 use serde_json::{Value, json};
-use tatara::api::cluster::Turn;
-use tatara::api::conditions::{ConditionType, Reason};
-use tatara::api::host::{ConsumerRef, HostFacts};
-use tatara::api::machine::{MachineSpec, MachineStatus, MachineVersions};
-use tatara::api::names::{
+use tatara_core::api::cluster::Turn;
+use tatara_core::api::conditions::{ConditionType, Reason};
+use tatara_core::api::host::{ConsumerRef, HostFacts};
+use tatara_core::api::machine::{MachineSpec, MachineStatus, MachineVersions};
+use tatara_core::api::names::{
     ANNOTATION_HOST, ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_SETTINGS,
     ANNOTATION_SETTINGS_WRITING, ANNOTATION_TURN, FINALIZER_CLUSTER, FINALIZER_IN_USE,
     FINALIZER_MACHINE, LABEL_CLUSTER,
 };
-use tatara::api::provider_spec::ProviderSpec;
-use tatara::api::{self, MachineProviderSpec};
-use tatara::core::control_plane::turn::{Both, Holder, Marks as CoreMarks};
-use tatara::core::node::Marker;
+use tatara_core::api::provider_spec::ProviderSpec;
+use tatara_core::api::{self, MachineProviderSpec};
+use tatara_core::control_plane::turn::{Both, Holder, Marks as CoreMarks};
+use tatara_core::node::Marker;
 
 use super::state::{CLUSTER, Host, Machine, Marks, Objects, Status, Version};
 

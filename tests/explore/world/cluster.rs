@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tatara::api::cluster::TurnAction;
-use tatara::api::conditions::ConditionType;
-use tatara::core::Next;
-use tatara::core::cluster::plan::{Action, Plan, plan};
-use tatara::core::cluster::{Addons, Certificates, Fleet, Health, MachineFact, Moves, Observed};
-use tatara::core::control_plane::health::{Judgement, Verdict};
-use tatara::core::control_plane::orphan::{Facts, SILENT_FOR, is_idle};
-use tatara::core::control_plane::peers::{Sign, Watch};
-use tatara::core::control_plane::turn::{Step, give_back, settle, take};
-use tatara::core::control_plane::{Member, MemberId, Members};
-use tatara::core::kubeadm::Endpoint;
-use tatara::core::machine::live::vacant;
-use tatara::core::settings::text;
+use tatara_core::Next;
+use tatara_core::api::cluster::TurnAction;
+use tatara_core::api::conditions::ConditionType;
+use tatara_core::cluster::plan::{Action, Plan, plan};
+use tatara_core::cluster::{Addons, Certificates, Fleet, Health, MachineFact, Moves, Observed};
+use tatara_core::control_plane::health::{Judgement, Verdict};
+use tatara_core::control_plane::orphan::{Facts, SILENT_FOR, is_idle};
+use tatara_core::control_plane::peers::{Sign, Watch};
+use tatara_core::control_plane::turn::{Step, give_back, settle, take};
+use tatara_core::control_plane::{Member, MemberId, Members};
+use tatara_core::kubeadm::Endpoint;
+use tatara_core::machine::live::vacant;
+use tatara_core::settings::text;
 
 use super::build::{
     CLUSTER_UID, UIDS, address, at, both, cluster, host as built, machine, machine_name, of_uid,
@@ -337,11 +337,8 @@ fn remove(doing: &mut Doing, id: MemberId) -> bool {
         let member = members.get(id)?.clone();
         let facts = facts(state, &members, &member);
         let cluster = cluster(&state.objects, cluster_value(state.objects.wants));
-        let judged = tatara::core::cluster::live::stranger::may_remove(
-            &cluster,
-            (&members, &member),
-            &facts,
-        );
+        let judged =
+            tatara_core::cluster::live::stranger::may_remove(&cluster, (&members, &member), &facts);
         judged.ok()
     };
     if is_allowed(&doing.state).is_none() {

@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tatara::api::conditions::{ConditionType, Reason, Status};
-use tatara::core::control_plane::turn::{give_back, record_found};
-use tatara::core::host::guard::{ControlPlaneOrigin, guards, may_be_of_control_plane, may_have};
-use tatara::core::host::plan::{Action, Plan, plan};
-use tatara::core::host::released::{is_released, is_same};
-use tatara::core::host::{Consumer, Contact, ContactError, Observed, Owner, Twins};
-use tatara::core::machine::is_begun;
-use tatara::core::node::{Attempts, Ownership};
-use tatara::core::proof::{Clean, InitProof, TurnIsOver};
+use tatara_core::api::conditions::{ConditionType, Reason, Status};
+use tatara_core::control_plane::turn::{give_back, record_found};
+use tatara_core::host::guard::{ControlPlaneOrigin, guards, may_be_of_control_plane, may_have};
+use tatara_core::host::plan::{Action, Plan, plan};
+use tatara_core::host::released::{is_released, is_same};
+use tatara_core::host::{Consumer, Contact, ContactError, Observed, Owner, Twins};
+use tatara_core::machine::is_begun;
+use tatara_core::node::{Attempts, Ownership};
+use tatara_core::proof::{Clean, InitProof, TurnIsOver};
 
 use super::build::{self, AUTHORITY, MANAGEMENT, UIDS, at, host, host_name, machine, machine_name};
 use super::pass::{Cut, Doing, REMEMBERED};
@@ -220,7 +220,7 @@ fn unrecorded(
     };
     let known = state.known();
     let built = host(which, &known.hosts[which]);
-    let was_let_go = tatara::core::host::guard::was_let_go(&built, &owner.marker.uid);
+    let was_let_go = tatara_core::host::guard::was_let_go(&built, &owner.marker.uid);
     if has_owner || was_let_go || known.cluster.initialized.is_some() {
         return None;
     }
@@ -313,7 +313,7 @@ fn free(doing: &mut Doing, which: usize, observed: &Observed, clean: &Clean) -> 
         return false;
     }
     let live = host(which, &doing.state.objects.hosts[which]);
-    let basis = tatara::core::host::released::basis;
+    let basis = tatara_core::host::released::basis;
     if basis(&observed.host) != basis(&live) {
         return false;
     }

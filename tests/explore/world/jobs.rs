@@ -1,10 +1,10 @@
 //! Jobs on servers: what is asked just before one starts, and what each step does to the server, its Node and etcd.
 
-use tatara::api::cluster::TurnAction;
-use tatara::core::machine::live::{self, Check, check, etcd, settings};
-use tatara::core::machine::plan::update::may_restart;
-use tatara::core::machine::{Observed, Placement, units};
-use tatara::core::node::JobKind;
+use tatara_core::api::cluster::TurnAction;
+use tatara_core::machine::live::{self, Check, check, etcd, settings};
+use tatara_core::machine::plan::update::may_restart;
+use tatara_core::machine::{Observed, Placement, units};
+use tatara_core::node::JobKind;
 
 use super::build::{host_named, version_of};
 use super::pass::Doing;

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use tatara::api::cluster::{Turn, TurnAction};
-use tatara::api::machine::is_same_version;
-use tatara::api::{self, ClusterProviderSpec};
-use tatara::core::machine::live::settings::next;
-use tatara::core::machine::neighbours::{
+use tatara_core::api::cluster::{Turn, TurnAction};
+use tatara_core::api::machine::is_same_version;
+use tatara_core::api::{self, ClusterProviderSpec};
+use tatara_core::machine::live::settings::next;
+use tatara_core::machine::neighbours::{
     is_ready_to_join, is_updating, moves_version, oldest_kubelet, takes_pods,
 };
-use tatara::core::machine::{Neighbours, is_begun};
-use tatara::core::settings::behind;
+use tatara_core::machine::{Neighbours, is_begun};
+use tatara_core::settings::behind;
 
 use super::build::{UIDS, machine, machine_name};
 use super::scope::{self, parsed};
@@ -34,7 +34,7 @@ pub fn of(
     let ready = planes.iter().find(|one| leaves && is_ready_to_join(one));
     let joins = ready.and_then(|one| one.metadata.name.clone());
     let behind = spec.map(|spec| behind(own, spec));
-    let behind = behind.filter(tatara::core::settings::Behind::can_follow);
+    let behind = behind.filter(tatara_core::settings::Behind::can_follow);
     let mut everybody = all.clone();
     everybody.push(Arc::new(own.clone()));
     let follows_before = spec
@@ -107,13 +107,13 @@ fn ahead(
     view: &View,
     own: &api::Machine,
     all: &[Arc<api::Machine>],
-    nodes: &[Arc<tatara::core::NodeView>],
+    nodes: &[Arc<tatara_core::NodeView>],
 ) -> Option<String> {
     view.own.status.node?;
     let drained = nodes.iter().filter(|node| node.is_cordoned_by_us());
     let drained = drained.map(|node| node.name.as_str()).collect();
     let others = all.iter().map(AsRef::as_ref);
-    let found = tatara::core::machine::apart::ahead(own, others, &drained, |_| false)?;
+    let found = tatara_core::machine::apart::ahead(own, others, &drained, |_| false)?;
     let uid = found.metadata.uid.as_deref()?;
     let which = UIDS.iter().position(|one| *one == uid)?;
     Some(machine_name(which).into())

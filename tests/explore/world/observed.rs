@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use tatara::api::conditions::Reason;
-use tatara::api::{self, MachineProviderSpec};
-use tatara::core::NodeView;
-use tatara::core::machine::plan::claim::{Chooser, choose};
-use tatara::core::machine::{
+use tatara_core::NodeView;
+use tatara_core::api::conditions::Reason;
+use tatara_core::api::{self, MachineProviderSpec};
+use tatara_core::machine::plan::claim::{Chooser, choose};
+use tatara_core::machine::{
     Contact, HostChoice, Infrastructure, Lookup, Namesake, Observed, Placement, Stuck, Unheld,
     must_ask, own_node,
 };
-use tatara::core::node::{Attempts, Follow, Identities, JobKind};
+use tatara_core::node::{Attempts, Follow, Identities, JobKind};
 
 use super::build::{
     UIDS, address, at, host, host_name, machine, machine_name, marker, provider_spec,
@@ -72,7 +72,7 @@ pub fn observed(view: &View) -> Observed {
 }
 
 /// The host that it would claim.
-fn choice(view: &View) -> Result<String, tatara::core::machine::Refusal> {
+fn choice(view: &View) -> Result<String, tatara_core::machine::Refusal> {
     let MachineProviderSpec::Ssh(spec) = provider_spec() else {
         unreachable!("the Machines of the world are prepared over SSH")
     };

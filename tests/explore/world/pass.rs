@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use tatara::api::conditions::merge;
-use tatara::core::machine::plan::{self, Plan, update};
-use tatara::core::machine::{LastLook, Observed, status};
-use tatara::core::{Plan as _, Reports};
+use tatara_core::api::conditions::merge;
+use tatara_core::machine::plan::{self, Plan, update};
+use tatara_core::machine::{LastLook, Observed, status};
+use tatara_core::{Plan as _, Reports};
 
 use super::build::{at, compact, status as built};
 use super::state::{Late, State, Status};

@@ -1,15 +1,15 @@
 //! What the actions of a Machine's plan do: judged live by the core, where the controller reads live.
 
-use tatara::api::cluster::TurnAction;
-use tatara::core::control_plane::turn::{Both, Side, Step as TurnStep, give_back, record, take};
-use tatara::core::machine::live::claim::{self, Choice, Claimant};
-use tatara::core::machine::live::etcd::{self, Removal};
-use tatara::core::machine::live::turn::{self, Outcome};
-use tatara::core::machine::live::{node, witness};
-use tatara::core::machine::plan::update::unwell;
-use tatara::core::machine::plan::{Acquire, Action, Release};
-use tatara::core::machine::{Observed, Placement};
-use tatara::core::proof::TurnIsOver;
+use tatara_core::api::cluster::TurnAction;
+use tatara_core::control_plane::turn::{Both, Side, Step as TurnStep, give_back, record, take};
+use tatara_core::machine::live::claim::{self, Choice, Claimant};
+use tatara_core::machine::live::etcd::{self, Removal};
+use tatara_core::machine::live::turn::{self, Outcome};
+use tatara_core::machine::live::{node, witness};
+use tatara_core::machine::plan::update::unwell;
+use tatara_core::machine::plan::{Acquire, Action, Release};
+use tatara_core::machine::{Observed, Placement};
+use tatara_core::proof::TurnIsOver;
 
 use super::build::{
     self, AUTHORITY, CLUSTER_UID, UIDS, both, host, host_named, machine, marker, marks,
@@ -72,7 +72,7 @@ pub fn perform(doing: &mut Doing, which: usize, observed: &Observed, action: &Ac
         Action::DeleteNode { node, over, .. } => {
             let host = host_named(node);
             let server = doing.state.servers[host];
-            let is_said = over.evidence() == tatara::core::proof::Evidence::UserSaysGone;
+            let is_said = over.evidence() == tatara_core::proof::Evidence::UserSaysGone;
             if server.is_node() && server.marker.map(usize::from) == Some(which) && !is_said {
                 doing.breaks("the Node of a server that runs was deleted");
             }
@@ -130,7 +130,7 @@ fn acquire(
     which: usize,
     observed: &Observed,
     name: &str,
-    instead: Option<&tatara::core::proof::Clean>,
+    instead: Option<&tatara_core::proof::Clean>,
 ) -> bool {
     let at = host_named(name);
     let known = doing.state.known().hosts[at];
@@ -260,7 +260,7 @@ fn is_witnessed(state: &mut State, observed: &Observed) -> bool {
         .collect();
     let ended = state.memory.ended;
     let has_ended = |uid: &str| ended & 1 << build::of_uid(uid) != 0;
-    let recorded = |_: &tatara::api::Machine| Some("a".to_owned());
+    let recorded = |_: &tatara_core::api::Machine| Some("a".to_owned());
     if witness::machine(&machines, &observed.marker, has_ended, recorded).is_some() {
         return true;
     }
@@ -323,7 +323,7 @@ fn returns(doing: &mut Doing, which: usize, observed: &Observed, over: &TurnIsOv
 
 impl State {
     /// What etcd answers now.
-    pub fn members_now(&self) -> Result<tatara::core::control_plane::Members, String> {
+    pub fn members_now(&self) -> Result<tatara_core::control_plane::Members, String> {
         if self.has_quorum() {
             Ok(core_members(&self.members, self.healthy()))
         } else {

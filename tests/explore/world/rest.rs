@@ -1,6 +1,6 @@
 //! Coming to rest: rounds in which everybody has a pass and nothing goes wrong; and what is not as it is wanted afterwards.
 
-use tatara::api::conditions::{ConditionType, Finding, Reason, Severity, Status};
+use tatara_core::api::conditions::{ConditionType, Finding, Reason, Severity, Status};
 
 use super::build::machine_name;
 use super::events::{Event, Next, everybody, happen};

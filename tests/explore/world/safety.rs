@@ -1,6 +1,6 @@
 //! What must hold in every state.
 
-use tatara::core::node::JobKind;
+use tatara_core::node::JobKind;
 
 use super::state::{MOST, RunState, State};
 

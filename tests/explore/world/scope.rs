@@ -3,14 +3,14 @@
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
-use tatara::api::conditions::{ConditionType, is_true};
-use tatara::api::{self, ClusterProviderSpec};
-use tatara::core::control_plane::component::{Answer, Component, ComponentState, Components};
-use tatara::core::control_plane::{MemberHealth, MemberId, Members, members};
-use tatara::core::kubeadm::{Endpoint, KubernetesVersion};
-use tatara::core::machine::{ControlPlaneMachine, Lookup, Neighbours, ObservedCluster, is_begun};
-use tatara::core::node::JobKind;
-use tatara::core::settings::{OfCluster, Rollout};
+use tatara_core::api::conditions::{ConditionType, is_true};
+use tatara_core::api::{self, ClusterProviderSpec};
+use tatara_core::control_plane::component::{Answer, Component, ComponentState, Components};
+use tatara_core::control_plane::{MemberHealth, MemberId, Members, members};
+use tatara_core::kubeadm::{Endpoint, KubernetesVersion};
+use tatara_core::machine::{ControlPlaneMachine, Lookup, Neighbours, ObservedCluster, is_begun};
+use tatara_core::node::JobKind;
+use tatara_core::settings::{OfCluster, Rollout};
 
 use super::build::{
     CLUSTER_UID, UIDS, address, at, both, cluster, host_name, machine, machine_name, version,
@@ -82,7 +82,7 @@ pub fn of_cluster(view: &View, own: &api::Machine) -> ObservedCluster {
         initialized_by: both.cluster.initialized.clone(),
         initialized_by_secret: both.secret.initialized.clone(),
         other_turn: match &both.cluster.turn {
-            tatara::core::control_plane::turn::Holder::Of(other)
+            tatara_core::control_plane::turn::Holder::Of(other)
                 if turn
                     .as_ref()
                     .is_some_and(|first| first.machine != other.machine) =>

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use tatara::core::machine::Observed;
-use tatara::core::machine::live::settings as live;
-use tatara::core::settings::{self, Settings};
+use tatara_core::machine::Observed;
+use tatara_core::machine::live::settings as live;
+use tatara_core::settings::{self, Settings};
 
 use super::build::{UIDS, machine};
 use super::pass::Doing;
@@ -12,7 +12,7 @@ use super::scope::cluster_spec;
 use super::state::{MOST, State};
 use super::text::Text;
 
-fn machines(state: &State) -> Vec<Arc<tatara::api::Machine>> {
+fn machines(state: &State) -> Vec<Arc<tatara_core::api::Machine>> {
     let known = state.known();
     let all = (0..MOST).filter(|which| known.machines[*which].exists);
     all.map(|which| machine(which, &known.machines[which]))
@@ -53,8 +53,8 @@ pub fn on_cluster(doing: &mut Doing) -> bool {
 }
 
 /// Carries an edit into kubeadm's ConfigMaps, and records it: before, that it is being written.
-pub fn apply(doing: &mut Doing, observed: &tatara::core::cluster::Observed, to: &Settings) -> bool {
-    use tatara::core::cluster::live::settings::begun;
+pub fn apply(doing: &mut Doing, observed: &tatara_core::cluster::Observed, to: &Settings) -> bool {
+    use tatara_core::cluster::live::settings::begun;
     let is_current = |state: &State| {
         let (known, live) = (state.known(), &state.objects);
         (known.settings, known.writing) == (live.settings, live.writing)

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tatara::api::conditions::Reason;
-use tatara::api::host::HostFacts;
-use tatara::api::names::{ANNOTATION_CORDONED, ANNOTATION_MACHINE};
-use tatara::core::NodeView;
-use tatara::core::machine::Contact;
-use tatara::core::node::{
+use tatara_core::NodeView;
+use tatara_core::api::conditions::Reason;
+use tatara_core::api::host::HostFacts;
+use tatara_core::api::names::{ANNOTATION_CORDONED, ANNOTATION_MACHINE};
+use tatara_core::machine::Contact;
+use tatara_core::node::{
     Failure, Job, JobKind, Observation, Owner, Ownership, Progress, SoftwareVersions, UPGRADE_STEP,
     UnitState, UnitStatus,
 };

@@ -1,9 +1,9 @@
 //! The state of the world: small enums and indices, no messages and no clock. A timer is an event that may happen.
 
-use tatara::api::cluster::TurnAction;
-use tatara::api::conditions::Reason;
-use tatara::core::machine::LastLook;
-use tatara::core::node::JobKind;
+use tatara_core::api::cluster::TurnAction;
+use tatara_core::api::conditions::Reason;
+use tatara_core::machine::LastLook;
+use tatara_core::node::JobKind;
 
 use super::text::Text;
 

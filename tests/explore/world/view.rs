@@ -1,11 +1,11 @@
 //! What a pass over a Machine reads, and nothing else: by this its plan is remembered.
 
-use tatara::core::machine::LastLook;
-use tatara::core::node::JobKind;
+use tatara_core::machine::LastLook;
+use tatara_core::node::JobKind;
 
 use super::state::{Host, MOST, Machine, Marks, Member, Node, Objects, Server, State, Version};
 use super::text::Text;
-use tatara::api::conditions::Reason;
+use tatara_core::api::conditions::Reason;
 
 /// What a pass over a Machine reads.
 #[derive(Clone, Debug, PartialEq, Eq)]

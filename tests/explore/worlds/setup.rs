@@ -1,8 +1,8 @@
 //! How a world begins: Hosts, Machines that run already, and Machines that somebody has just made.
 
-use tatara::core::machine::LastLook;
-use tatara::core::node::JobKind;
-use tatara::core::settings;
+use tatara_core::machine::LastLook;
+use tatara_core::node::JobKind;
+use tatara_core::settings;
 
 use crate::world::rest::{calm, round};
 use crate::world::scope::cluster_spec;

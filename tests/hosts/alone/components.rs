@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tatara::api::Machine;
+use tatara_core::api::Machine;
 
 use crate::life::gates;
 use crate::support::conditions::said;

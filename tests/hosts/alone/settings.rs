@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
-use tatara::api::{Cluster, Machine};
+use tatara_core::api::{Cluster, Machine};
 
 use crate::support::conditions::said;
 use crate::support::wait::within;

@@ -1,6 +1,6 @@
 //! The cluster's virtual IP, held by keepalived: the check of the API server only ever lowers the priority.
 
-use tatara::core::node::{Job, JobKind, Role, UnitState};
+use tatara_core::node::{Job, JobKind, Role, UnitState};
 
 use crate::host::cluster::Cluster;
 use crate::host::faults::failure;

@@ -1,6 +1,6 @@
 //! The commands of docs/operating.md that undo a node by hand.
 
-use tatara::core::node::{Ownership, Take};
+use tatara_core::node::{Ownership, Take};
 
 use crate::host::address;
 use crate::host::cluster::Cluster;

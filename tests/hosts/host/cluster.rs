@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use tatara::api::ClusterProviderSpec;
-use tatara::api::machine_provider_spec::NodeSettings;
-use tatara::core::kubeadm::{
-    self, CRI_SOCKET, ClusterInput, Discovery, Endpoint, LocalApi, NodeInput,
-};
-use tatara::core::node::{
-    Bootstrap, Event, Marker, Prepare, Reset, Role, Unit, UnitState, VirtualIpInput,
-};
 use tatara::pki::Authorities;
 use tatara::pki::authorities::control_plane_files;
+use tatara_core::api::ClusterProviderSpec;
+use tatara_core::api::machine_provider_spec::NodeSettings;
+use tatara_core::kubeadm::{
+    self, CRI_SOCKET, ClusterInput, Discovery, Endpoint, LocalApi, NodeInput,
+};
+use tatara_core::node::{
+    Bootstrap, Event, Marker, Prepare, Reset, Role, Unit, UnitState, VirtualIpInput,
+};
 
 use crate::host::fleet::{Fleet, lossy, marker, now, root};
 use crate::support::versions::pinned;
@@ -60,7 +60,7 @@ impl<'a> Cluster<'a> {
     }
 
     /// The private keys that Tatara made.
-    pub fn keys(&self) -> Vec<tatara::core::node::ControlPlaneFile> {
+    pub fn keys(&self) -> Vec<tatara_core::node::ControlPlaneFile> {
         let files = control_plane_files(&self.authorities).into_iter();
         files.filter(|file| file.mode == 0o600).collect()
     }
@@ -70,7 +70,7 @@ impl<'a> Cluster<'a> {
     }
 
     pub fn prepare(&self, role: Role, host: &str) -> Unit {
-        tatara::core::node::prepare(&Prepare {
+        tatara_core::node::prepare(&Prepare {
             role,
             node_name: host,
             kubelet_version: &self.input.version,
@@ -97,7 +97,7 @@ impl<'a> Cluster<'a> {
         };
         let node = node(CONTROL_PLANE.0, uid);
         let text = kubeadm::init(&self.input, &node, &api, &self.user).unwrap();
-        tatara::core::node::init(Bootstrap {
+        tatara_core::node::init(Bootstrap {
             kubeadm: text.into(),
             pki: control_plane_files(&self.authorities),
             virtual_ip: self.virtual_ip.then(|| VirtualIpInput {
@@ -122,7 +122,7 @@ impl<'a> Cluster<'a> {
             token: token.trim().to_owned().into(),
             ca_cert_hashes: self.authorities.cluster.public_key_hashes(),
         };
-        tatara::core::node::join(Bootstrap {
+        tatara_core::node::join(Bootstrap {
             kubeadm: kubeadm::join(&node(host, uid), &discovery, None, &self.user).unwrap(),
             pki: Vec::new(),
             virtual_ip: None,
@@ -134,7 +134,7 @@ impl<'a> Cluster<'a> {
     }
 
     pub fn reset(&self) -> Unit {
-        tatara::core::node::reset(&Reset {
+        tatara_core::node::reset(&Reset {
             pod_cidrs: &self.pod_cidrs,
         })
         .render()
@@ -166,7 +166,7 @@ impl<'a> Cluster<'a> {
         lossy(
             &self
                 .fleet
-                .run(host, &tatara::core::node::log(&marker.uid, None).unwrap()),
+                .run(host, &tatara_core::node::log(&marker.uid, None).unwrap()),
         )
     }
 
@@ -207,7 +207,7 @@ impl<'a> Cluster<'a> {
 fn node(host: &str, uid: &str) -> NodeInput {
     NodeInput {
         name: host.into(),
-        provider_id: tatara::api::names::provider_id("ssh", uid),
+        provider_id: tatara_core::api::names::provider_id("ssh", uid),
         taints: Vec::new(),
         labels: BTreeMap::new(),
         cri_socket: CRI_SOCKET.into(),

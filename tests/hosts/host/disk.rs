@@ -1,7 +1,7 @@
 //! A disk that is full while a host is prepared.
 
-use tatara::api::machine_provider_spec::{NodeSettings, Software, SoftwareSource};
-use tatara::core::node::{JobKind, Role, Step, Unit};
+use tatara_core::api::machine_provider_spec::{NodeSettings, Software, SoftwareSource};
+use tatara_core::node::{JobKind, Role, Step, Unit};
 
 use crate::host::cluster::Cluster;
 use crate::host::faults::failure;

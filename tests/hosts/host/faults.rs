@@ -1,14 +1,14 @@
 //! What goes wrong on a host: power cuts and cut connections inside kubeadm, a failing kubeadm, hosts that
 //! are not fit.
 
-use tatara::core::node::{
+use tatara_core::node::{
     Event, Finding, Job, JobKind, Role, Step, Unit, UnitState, start_and_follow, take_host,
 };
 
 use crate::host::cluster::Cluster;
 use crate::host::fleet::{Attached, Fleet, marker, now};
 
-pub fn failure(events: &[Event]) -> &tatara::core::node::Failure {
+pub fn failure(events: &[Event]) -> &tatara_core::node::Failure {
     match events.last() {
         Some(Event::Ended(status)) => match &status.state {
             UnitState::Failed(failure) => failure,
@@ -154,7 +154,7 @@ fn an_unprivileged_login_with_sudo_is_as_good_as_root() {
     for script in [
         take_host(&ours).unwrap(),
         start_and_follow(&ours, &unit, now()).unwrap(),
-        tatara::core::node::observe().unwrap(),
+        tatara_core::node::observe().unwrap(),
     ] {
         let output = fleet.feed_as(
             "debian",
@@ -165,7 +165,7 @@ fn an_unprivileged_login_with_sudo_is_as_good_as_root() {
         assert!(output.status.success());
         assert_eq!(crate::host::fleet::lossy(&output.stderr), "");
     }
-    let log = fleet.run("a", &tatara::core::node::log("m-1", None).unwrap());
+    let log = fleet.run("a", &tatara_core::node::log("m-1", None).unwrap());
     assert_eq!(
         crate::host::fleet::lossy(&log),
         "==> prepare: who (exit code 0)\nroot\nnot a tty\n"

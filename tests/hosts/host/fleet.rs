@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
-use tatara::core::node::{
+use tatara_core::node::{
     Event, JobKind, Marker, Observation, Script, Take, Unit, observe, parse_event,
     parse_observation, parse_take, start_and_follow, start_decided,
 };
@@ -131,7 +131,7 @@ impl Fleet {
     }
 
     pub fn take(&self, host: &str, marker: &Marker) -> Take {
-        let script = tatara::core::node::take_host(marker).unwrap();
+        let script = tatara_core::node::take_host(marker).unwrap();
         parse_take(&self.run(host, &script)).unwrap()
     }
 

@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use tatara::api::machine_provider_spec::{NodeFile, NodeSettings, Software, SoftwareSource};
-use tatara::core::node::{Event, Job, JobKind, Role, UnitState, start_and_follow};
+use tatara_core::api::machine_provider_spec::{NodeFile, NodeSettings, Software, SoftwareSource};
+use tatara_core::node::{Event, Job, JobKind, Role, UnitState, start_and_follow};
 
 use crate::host::cluster::Cluster;
 use crate::host::faults::until_step;

@@ -1,6 +1,6 @@
 //! A reset that a manager began which no longer leads, or which had just started and did not know of the join.
 
-use tatara::core::node::{
+use tatara_core::node::{
     DECIDED_STEP, Event, Marker, Unit, UnitState, start_and_follow, start_decided,
 };
 

@@ -1,6 +1,6 @@
 //! The life of nodes: prepare, init, join, Ready, reset, and join again; with what others have on the host.
 
-use tatara::core::node::{Event, JobKind, Ownership, Role, UnitState};
+use tatara_core::node::{Event, JobKind, Ownership, Role, UnitState};
 
 use super::{address, by_hand, late, secrets, strangers};
 use crate::host::cluster::Cluster;

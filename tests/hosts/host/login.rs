@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
-use tatara::api::conditions::Reason;
+use tatara_core::api::conditions::Reason;
 
-use tatara::api::host::Privilege;
-use tatara::core::node::{JobKind, SecretFile, Step, Unit, start_and_follow};
 use tatara::remote::{Credential, Hop, Pool, RunError, Target};
+use tatara_core::api::host::Privilege;
+use tatara_core::node::{JobKind, SecretFile, Step, Unit, start_and_follow};
 use tracing_subscriber::EnvFilter;
 
 use crate::host::fleet::{Fleet, lossy, marker, now};

@@ -2,7 +2,7 @@
 //! nothing that is only mounted there is lost.
 
 use serde_json::json;
-use tatara::core::node::{Role, start_and_follow};
+use tatara_core::node::{Role, start_and_follow};
 
 use crate::host::cluster::Cluster;
 use crate::host::faults::{codes, failure, until_step};

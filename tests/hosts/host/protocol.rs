@@ -4,7 +4,7 @@ mod cut;
 
 use std::time::Instant;
 
-use tatara::core::node::{
+use tatara_core::node::{
     Event, Job, JobKind, Ownership, Progress, SecretFile, Step, Take, Unit, UnitState, follow, log,
     start_and_follow,
 };

@@ -1,8 +1,8 @@
 //! The RPM family: the steps on a host whose package manager is a simulated `dnf`. It takes dnf's
 //! arguments and gives real software, so what is tested is what the steps ask of it and make of it.
 
-use tatara::api::machine_provider_spec::{NodeSettings, Software, SoftwareSource};
-use tatara::core::node::Role;
+use tatara_core::api::machine_provider_spec::{NodeSettings, Software, SoftwareSource};
+use tatara_core::node::Role;
 
 use crate::host::cluster::Cluster;
 use crate::host::fleet::{Fleet, marker};

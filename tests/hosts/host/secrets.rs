@@ -2,7 +2,7 @@
 //! in their journals and logs, and on command lines.
 
 use secrecy::ExposeSecret as _;
-use tatara::core::node::Unit;
+use tatara_core::node::Unit;
 
 use crate::host::cluster::Cluster;
 use crate::host::fleet::{Fleet, lossy};
@@ -96,7 +96,7 @@ pub fn are_gone(fleet: &Fleet, host: &str, canaries: &Canaries) {
     assert_eq!(found(fleet, host, canaries), nothing, "{host}");
     let units = fleet.shell(host, "systemctl show --all 'tatara-*' 2>/dev/null; true");
     assert!(canaries.found_in(units.as_bytes()).is_empty(), "{host}");
-    let observed = fleet.run(host, &tatara::core::node::observe().unwrap());
+    let observed = fleet.run(host, &tatara_core::node::observe().unwrap());
     assert!(
         canaries.found_in(&observed).is_empty(),
         "{}",

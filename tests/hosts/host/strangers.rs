@@ -1,6 +1,6 @@
 //! Hosts that are somebody else's, and hosts that somebody else keeps dirty.
 
-use tatara::core::node::{Event, Marker, Ownership, Role, Take, UnitState};
+use tatara_core::node::{Event, Marker, Ownership, Role, Take, UnitState};
 
 use crate::host::cluster::Cluster;
 use crate::host::faults::{codes, failure};
@@ -87,7 +87,7 @@ pub fn keep_it_dirty(cluster: &Cluster<'_>, ours: &Marker) {
         "the marker went with a dirty host"
     );
     let status = observed
-        .job(&ours.job(tatara::core::node::JobKind::Reset))
+        .job(&ours.job(tatara_core::node::JobKind::Reset))
         .unwrap();
     assert!(matches!(status.state, UnitState::Failed(_)));
     assert!(matches!(fleet.take("w", &marker("next")), Take::OwnedBy(_)));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tatara::core::node::{Role, Take, start_and_follow};
+use tatara_core::node::{Role, Take, start_and_follow};
 
 use crate::host::cluster::Cluster;
 use crate::host::faults::{codes, failure};
@@ -130,7 +130,7 @@ fn a_host_that_is_not_fit_says_everything_that_is_wrong_with_it_at_once() {
 fn repaired(
     fleet: &Fleet,
     cluster: &mut Cluster<'_>,
-    version: tatara::core::kubeadm::KubernetesVersion,
+    version: tatara_core::kubeadm::KubernetesVersion,
     tolerated: serde_json::Value,
 ) {
     let ours = marker("m-1");

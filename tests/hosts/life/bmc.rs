@@ -4,7 +4,7 @@ use std::process::Command;
 
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
-use tatara::api::{Host, Machine};
+use tatara_core::api::{Host, Machine};
 
 use super::budget;
 use crate::support::bmc::{OnPower, PASSWORD, SimulatedBmc, State, USER};

@@ -6,7 +6,7 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::{ListParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
-use tatara::api::{Host, Machine};
+use tatara_core::api::{Host, Machine};
 
 use super::bmc::{is_on, machine_on, one_node_per_machine, resets, until_host_says};
 use super::claims::{follow, machine_says};

@@ -11,7 +11,7 @@ use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use tatara::api::{
+use tatara_core::api::{
     Cluster, ClusterProfile, Host, Machine, MachineClass, MachineDeployment, MachineSet,
 };
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
-use tatara::api::{Cluster, Host, Machine};
+use tatara_core::api::{Cluster, Host, Machine};
 
 use super::{deletion, gates};
 use crate::support::wait::within;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Node;
 use kube::{Api, ResourceExt};
 use serde_json::json;
-use tatara::api::Machine;
+use tatara_core::api::Machine;
 
 use crate::life::claims::{applied, copied, machine_says, yaml};
 use crate::life::deletion::HOSTS;

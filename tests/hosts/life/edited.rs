@@ -5,8 +5,8 @@ use std::fs;
 
 use kube::ResourceExt;
 use serde_json::json;
-use tatara::api::conditions::{ConditionType, find};
-use tatara::api::{Cluster, Machine};
+use tatara_core::api::conditions::{ConditionType, find};
+use tatara_core::api::{Cluster, Machine};
 
 use super::{deletion, dropped};
 use crate::life::claims::machine_says;

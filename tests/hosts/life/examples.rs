@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tatara::api::Cluster;
+use tatara_core::api::Cluster;
 
 use crate::life::hosts::right_key;
 use crate::support::commands::done;

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use tatara::api::{Host, Machine};
+use tatara_core::api::{Host, Machine};
 
 use crate::life::secrets::is_not_told;
 use crate::support::commands::both;

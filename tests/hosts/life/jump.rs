@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use serde_json::json;
-use tatara::api::{Cluster, Host};
 use tatara::providers::ssh::target;
 use tatara::remote::{Credential, Pool, Route, Targets, kube_client};
+use tatara_core::api::{Cluster, Host};
 
 use crate::life::hosts;
 use crate::support::conditions::{is_true, said};

@@ -3,7 +3,7 @@
 
 use kube::Api;
 use serde_json::{Value, json};
-use tatara::api::{Host, Machine};
+use tatara_core::api::{Host, Machine};
 
 use crate::life::hosts::{keys, right_key};
 use crate::support::commands::both;

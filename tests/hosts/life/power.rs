@@ -1,7 +1,7 @@
 //! Hosts lose their power and their network in the middle of kubeadm.
 
 use serde_json::{Value, json};
-use tatara::api::{Cluster, Host, Machine};
+use tatara_core::api::{Cluster, Host, Machine};
 
 use crate::life::{deletion, gates};
 use crate::support::commands::both;

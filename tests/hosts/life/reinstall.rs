@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use tatara::api::{Host, Machine};
+use tatara_core::api::{Host, Machine};
 
 use crate::life::simulated_installer::{Fleet, address, curl, simulated_installer};
 use crate::support::bmc::{OnImage, OnPower, PASSWORD, SimulatedBmc, State, USER};

@@ -6,8 +6,8 @@ use k8s_openapi::api::core::v1::Node;
 use kube::{Api, ResourceExt};
 
 use serde_json::json;
-use tatara::api::conditions::{ConditionType, Reason, find};
-use tatara::api::{Host, Machine};
+use tatara_core::api::conditions::{ConditionType, Reason, find};
+use tatara_core::api::{Host, Machine};
 
 use crate::life::claims::{follow, machine_says};
 use crate::life::deletion;

@@ -3,7 +3,7 @@
 use std::fs;
 
 use kube::{Api, ResourceExt};
-use tatara::api::{Cluster, Machine};
+use tatara_core::api::{Cluster, Machine};
 
 use crate::life::crash::UnderWay;
 use crate::life::gates;

@@ -9,8 +9,8 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
-use tatara::api::{Host, Machine};
-use tatara::core::node::{JobKind, Step, Take, Unit, start_and_follow};
+use tatara_core::api::{Host, Machine};
+use tatara_core::node::{JobKind, Step, Take, Unit, start_and_follow};
 
 use crate::host::fleet::{self, Fleet, marker, now};
 use crate::support::kinds;

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::{WatchEvent, WatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
-use tatara::api::{Machine, MachineDeployment};
+use tatara_core::api::{Machine, MachineDeployment};
 
 use crate::support::conditions::is_true;
 use crate::support::versions::{edit_machines, pinned};

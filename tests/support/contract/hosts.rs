@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tatara::core::machine::Observed;
 use tatara::engine::Engine;
 use tatara::providers::{Bmcs, Hosts, Provider, Ssh};
+use tatara_core::machine::Observed;
 
 use super::api::Api;
 use super::{World, engine, listed, observed, wakers};
@@ -82,7 +82,8 @@ impl World for OneHost {
 
     /// Its own controller frees it, once it is reset.
     async fn after_release(&self) {
-        let host: tatara::api::Host = serde_json::from_value(self.api.get(HOST)).expect("the Host");
+        let host: tatara_core::api::Host =
+            serde_json::from_value(self.api.get(HOST)).expect("the Host");
         let claim = host.spec.consumer_ref.as_ref();
         if claim.is_some_and(|claim| claim.releasing) {
             let change = json!({"spec": {"consumerRef": null}});

@@ -10,14 +10,14 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 use kube::core::NamespaceResourceScope;
-use tatara::api::conditions::Reason;
-use tatara::api::{Machine, MachineProviderSpec};
-use tatara::core::machine::plan::{Acquire, Power, Release};
-use tatara::core::machine::{Infrastructure, LastLook, Lookup, Observed, Placement, Refusal};
-use tatara::core::node::Marker;
 use tatara::engine::{Engine, ReconcileError};
 use tatara::providers::{Place, Provider};
 use tatara::store::{IndexKeys, Kind, Scope, Stores, Wakers, watch};
+use tatara_core::api::conditions::Reason;
+use tatara_core::api::{Machine, MachineProviderSpec};
+use tatara_core::machine::plan::{Acquire, Power, Release};
+use tatara_core::machine::{Infrastructure, LastLook, Lookup, Observed, Placement, Refusal};
+use tatara_core::node::Marker;
 
 /// The world outside in which a provider has room for two Machines, `a` and `b`.
 pub trait World {

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use super::sources::Source;
 
-/// All that a file names with `::`, or imports, absolute: `crate::…`, or the name of another crate.
+/// All that a file names with `::`, or imports, absolute: with the name of its crate, or of another.
 pub fn paths(source: &Source) -> BTreeSet<String> {
     let tokens = source.tokens();
+    let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
     let mut found = BTreeSet::new();
     let mut at = 0;
     while at < tokens.len() {
@@ -61,9 +62,13 @@ fn tree(tokens: &[&str], at: usize, base: &str, found: &mut BTreeSet<String>) ->
     at + 1
 }
 
-/// `super` and `self` as they are from the root of the crate.
+/// `crate`, `super` and `self` as they are called from outside.
 fn absolute(path: &str, module: &[&str]) -> String {
     let mut names: Vec<&str> = path.split("::").collect();
+    if names[0] == "crate" {
+        names[0] = module[0];
+        return names.join("::");
+    }
     if !matches!(names[0], "super" | "self") {
         return path.to_owned();
     }
@@ -73,5 +78,5 @@ fn absolute(path: &str, module: &[&str]) -> String {
             base.pop();
         }
     }
-    [&["crate"][..], &base, &names].concat().join("::")
+    [base, names].concat().join("::")
 }

@@ -1,6 +1,5 @@
 //! The rules of the source tree that no compiler checks.
 
-mod core;
 mod cycles;
 mod files;
 mod imports;

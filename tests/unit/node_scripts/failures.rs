@@ -3,7 +3,7 @@
 
 use std::process::{Output, Stdio};
 
-use tatara::core::node::{Event, Failure, Script, Step, UnitState, UnitStatus, parse_event};
+use tatara_core::node::{Event, Failure, Script, Step, UnitState, UnitStatus, parse_event};
 
 use super::*;
 

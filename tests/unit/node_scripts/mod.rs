@@ -18,9 +18,11 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Map;
-use tatara::api::machine_provider_spec::{NodeFile, NodeSettings, Proxy, Software, SoftwareSource};
-use tatara::core::kubeadm::KubernetesVersion;
-use tatara::core::node::{
+use tatara_core::api::machine_provider_spec::{
+    NodeFile, NodeSettings, Proxy, Software, SoftwareSource,
+};
+use tatara_core::kubeadm::KubernetesVersion;
+use tatara_core::node::{
     Bootstrap, JobKind, Marker, Prepare, Reset, Role, Unit, UnitError, UnitSpec, VirtualIpInput,
     addons, archives, follow, follow_log, give_address, init, join, kubelet, log, observe, prepare,
     reset, start_and_follow, stop, take_host, upgrade,
@@ -182,7 +184,7 @@ fn write_all(folder: &Path) {
         "follow.sh",
         follow(&marker.job(JobKind::Init)).unwrap().as_str(),
     );
-    let retain = tatara::core::node::retain(&marker).unwrap();
+    let retain = tatara_core::node::retain(&marker).unwrap();
     write("retain.sh", retain.as_str());
     write("observe.sh", observe().unwrap().as_str());
     write("log.sh", log("u", None).unwrap().as_str());

@@ -28,7 +28,7 @@ fn retained(tasks: &str, ends: bool) -> (Option<i32>, String) {
         uid: "u".into(),
         ..Marker::default()
     };
-    let script = tatara::core::node::retain(&marker).unwrap();
+    let script = tatara_core::node::retain(&marker).unwrap();
     let script = script
         .as_str()
         .replace("/proc/", &format!("{root}/proc/"))

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
 use kube::ResourceExt;
-use tatara::api::machine_deployment::Strategy;
-use tatara::api::names::ANNOTATION_DELETE_MACHINE;
+use tatara_core::api::machine_deployment::Strategy;
+use tatara_core::api::names::ANNOTATION_DELETE_MACHINE;
 
 use crate::rollout::simulation::{Dice, Fault, World, in_place};
 

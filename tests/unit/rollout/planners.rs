@@ -8,18 +8,18 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
 use k8s_openapi::jiff::Timestamp;
 use proptest::prelude::*;
 use serde_json::json;
-use tatara::api::conditions::Reason;
-use tatara::api::machine_deployment::StrategyType;
-use tatara::api::machine_set::DeletePolicy;
-use tatara::api::names::{
+use tatara_core::api::conditions::Reason;
+use tatara_core::api::machine_deployment::StrategyType;
+use tatara_core::api::machine_set::DeletePolicy;
+use tatara_core::api::names::{
     ANNOTATION_DELETE_MACHINE, ANNOTATION_DESIRED_REPLICAS, ANNOTATION_MOVES_TO,
     ANNOTATION_REVISION,
 };
-use tatara::api::{MachineTemplate, ProviderSpec};
-use tatara::core::machine_deployment::plan::{Action, Limits, Plan, plan};
-use tatara::core::machine_deployment::{Counts, Observed, ObservedSet, TemplateProblem};
-use tatara::core::machine_set::plan::Action as SetAction;
-use tatara::core::machine_set::{self, Gate, ObservedMachine, Owner};
+use tatara_core::api::{MachineTemplate, ProviderSpec};
+use tatara_core::machine_deployment::plan::{Action, Limits, Plan, plan};
+use tatara_core::machine_deployment::{Counts, Observed, ObservedSet, TemplateProblem};
+use tatara_core::machine_set::plan::Action as SetAction;
+use tatara_core::machine_set::{self, Gate, ObservedMachine, Owner};
 
 use crate::rollout::simulation::{in_place, on_delete, rolling, versions};
 

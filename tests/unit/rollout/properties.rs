@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
 use kube::ResourceExt;
 use proptest::prelude::*;
-use tatara::api::Machine;
+use tatara_core::api::Machine;
 
 use crate::rollout::simulation::{Dice, World, later, rolling};
 

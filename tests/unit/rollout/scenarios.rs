@@ -6,7 +6,7 @@ mod format;
 use std::fmt::Write as _;
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
-use tatara::api::machine_deployment::Strategy;
+use tatara_core::api::machine_deployment::Strategy;
 
 use crate::rollout::simulation::{World, in_place, on_delete, rolling};
 use format::Play;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
 use kube::ResourceExt;
 use proptest::prelude::*;
-use tatara::api::machine_deployment;
+use tatara_core::api::machine_deployment;
 
 use crate::rollout::simulation::{Dice, Fault, World, in_place, rolling};
 

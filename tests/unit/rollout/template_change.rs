@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use k8s_openapi::api::core::v1::Taint;
 use serde_json::{Value, json};
-use tatara::api::machine::MachineDeletion;
-use tatara::api::{MachineDeployment, MachineVersions, ProviderSpec};
-use tatara::core::machine_deployment::plan::Action;
+use tatara_core::api::machine::MachineDeletion;
+use tatara_core::api::{MachineDeployment, MachineVersions, ProviderSpec};
+use tatara_core::machine_deployment::plan::Action;
 
 use crate::rollout::simulation::{World, rolling};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::{Int, String as Text};
@@ -24,7 +24,7 @@ fn versions(deployment: &mut MachineDeployment) -> &mut MachineVersions {
         .get_or_insert_default()
 }
 
-fn spec(deployment: &mut MachineDeployment) -> &mut tatara::api::MachineSpec {
+fn spec(deployment: &mut MachineDeployment) -> &mut tatara_core::api::MachineSpec {
     &mut deployment.spec.template.spec
 }
 

@@ -8,11 +8,11 @@ use serde_json::json;
 
 use super::fixture::{Fixture, ago, bootstrapping, condition, ready, rolling};
 use super::{UTF8, now, shown};
-use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED};
 use crate::cli::describe::details::details;
 use crate::cli::describe::events::Occurrence;
 use crate::cli::describe::kind::Kind;
 use crate::cli::describe::onward::commands;
+use tatara_core::api::names::{ANNOTATION_HOST, ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED};
 
 fn whole(fixture: &Fixture, events: &[Occurrence]) -> String {
     let snapshot = &fixture.snapshot;

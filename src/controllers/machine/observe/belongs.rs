@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use crate::api::names::{LABEL_CLUSTER, LABEL_CONTROL_PLANE, MANAGER_ACCOUNT};
-use crate::api::readable::unreadable;
-use crate::api::{Cluster, Machine};
 use crate::controllers::whose::ProviderObject;
-use crate::core::control_plane::turn::Both;
 use crate::providers::ssh::claims;
 use crate::store::Stores;
+use tatara_core::api::names::{LABEL_CLUSTER, LABEL_CONTROL_PLANE, MANAGER_ACCOUNT};
+use tatara_core::api::readable::unreadable;
+use tatara_core::api::{Cluster, Machine};
+use tatara_core::control_plane::turn::Both;
 
 /// The Cluster of a Machine: the one that records it as a Machine of its control plane; else the one of its claim; else
 /// the one of its label. If that one does not have its Node (any more), the only Cluster that does.

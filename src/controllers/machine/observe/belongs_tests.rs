@@ -1,10 +1,10 @@
 use serde_json::json;
 
 use super::*;
-use crate::api::Host;
-use crate::api::cluster::{Turn, TurnAction};
-use crate::api::names::ANNOTATION_INITIALIZED;
-use crate::core::control_plane::turn::{Holder, Marks};
+use tatara_core::api::Host;
+use tatara_core::api::cluster::{Turn, TurnAction};
+use tatara_core::api::names::ANNOTATION_INITIALIZED;
+use tatara_core::control_plane::turn::{Holder, Marks};
 
 /// What Cluster and CA Secret record of the Machine.
 #[derive(Clone, Copy)]

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use crate::api::names;
-use crate::api::readable::unreadable;
-use crate::api::{Cluster, ClusterProviderSpec, Host, Machine};
-use crate::core::Key;
-use crate::core::kubeadm::Endpoint;
 use crate::providers::ssh::target::node_address;
 use crate::store::Stores;
+use tatara_core::Key;
+use tatara_core::api::names;
+use tatara_core::api::readable::unreadable;
+use tatara_core::api::{Cluster, ClusterProviderSpec, Host, Machine};
+use tatara_core::kubeadm::Endpoint;
 
 /// The endpoint that the Cluster names; without one, the address of its first control-plane machine.
 pub fn cluster_endpoint(

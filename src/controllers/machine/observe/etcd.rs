@@ -5,15 +5,15 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use super::super::Machines;
-use crate::api::Cluster;
 use crate::controllers::unreadable;
 use crate::controllers::workloads::Workloads;
-use crate::core::control_plane::Members;
-use crate::core::control_plane::component::Components;
-use crate::core::machine::{
+use tatara_core::api::Cluster;
+use tatara_core::control_plane::Members;
+use tatara_core::control_plane::component::Components;
+use tatara_core::machine::{
     Contact, ControlPlaneMachine, Infrastructure, LastLook, Lookup, Observed, Placement,
 };
-use crate::core::node::JobKind;
+use tatara_core::node::JobKind;
 
 /// What was last read of the etcd of a Cluster.
 pub(super) fn last(workloads: &Workloads, cluster: &Cluster) -> Lookup<Arc<Members>> {
@@ -46,11 +46,11 @@ pub(super) fn others(
     let mut machines = controller.control_planes.machines(cluster);
     machines.retain(|machine| machine.uid().as_deref() != Some(uid));
     // the commands of the user after a join change no member
-    let has_node = |machine: &crate::api::Machine| {
+    let has_node = |machine: &tatara_core::api::Machine| {
         let status = machine.status.as_ref();
         status.is_some_and(|status| status.node_ref.is_some())
     };
-    let runs = |machine: &crate::api::Machine| {
+    let runs = |machine: &tatara_core::api::Machine| {
         let uid = machine.uid()?;
         let follow = controller.follows.current(&uid);
         let followed = follow.map(|follow| follow.job.kind);
@@ -61,7 +61,7 @@ pub(super) fn others(
         followed.filter(changes).or_else(seen)
     };
     let stores = controller.base.stores();
-    let look = |machine: &crate::api::Machine| {
+    let look = |machine: &tatara_core::api::Machine| {
         let uid = machine.uid().unwrap_or_default();
         let look = controller.looks.get(&uid).unwrap_or_default();
         // one that is held is not asked
@@ -71,7 +71,7 @@ pub(super) fn others(
             look
         }
     };
-    let other = |machine: &Arc<crate::api::Machine>| ControlPlaneMachine {
+    let other = |machine: &Arc<tatara_core::api::Machine>| ControlPlaneMachine {
         runs: runs(machine),
         look: look(machine),
         leaves: machine.metadata.deletion_timestamp.is_some(),

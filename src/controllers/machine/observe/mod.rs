@@ -9,29 +9,29 @@ mod node;
 
 pub use endpoint::{address_remedy, claimed_host, cluster_endpoint};
 
-use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use std::sync::Arc;
+use tatara_core::api::conditions::{ConditionType, Reason, Status, find, is_true};
 
 use kube::ResourceExt;
 
 use super::{Machines, record, turn};
-use crate::api::cluster::Turn;
-use crate::api::names::{self, ANNOTATION_INITIALIZED, LABEL_CLUSTER};
-use crate::api::{Cluster, ClusterProviderSpec, Machine, MachineProviderSpec};
 use crate::controllers::paused;
 use crate::controllers::whose::ProviderObject;
 use crate::controllers::workloads::Workloads;
-use crate::core::Key;
-use crate::core::control_plane::turn::{Both, Holder};
-use crate::core::machine::own_node;
-use crate::core::machine::{
-    Contact, Lookup, Neighbours, Observed, ObservedCluster, Placement, Refusal, SpecProblem,
-};
-use crate::core::node::{JobKind, Marker};
-use crate::core::settings::{OfCluster, Rollout};
 use crate::engine::ReconcileError;
 use crate::providers::ssh::claims;
 use crate::store::Stores;
+use tatara_core::Key;
+use tatara_core::api::cluster::Turn;
+use tatara_core::api::names::{self, ANNOTATION_INITIALIZED, LABEL_CLUSTER};
+use tatara_core::api::{Cluster, ClusterProviderSpec, Machine, MachineProviderSpec};
+use tatara_core::control_plane::turn::{Both, Holder};
+use tatara_core::machine::own_node;
+use tatara_core::machine::{
+    Contact, Lookup, Neighbours, Observed, ObservedCluster, Placement, Refusal, SpecProblem,
+};
+use tatara_core::node::{JobKind, Marker};
+use tatara_core::settings::{OfCluster, Rollout};
 
 /// Gathers the facts for a pass over a Machine.
 ///

@@ -6,21 +6,21 @@ use kube::ResourceExt;
 
 use super::super::Machines;
 use super::super::settings::next;
-use crate::api::cluster::{Turn, TurnAction};
-use crate::api::conditions::{ConditionType, is_true};
-use crate::api::machine::is_same_version;
-use crate::api::names::ANNOTATION_ADDONS_DUE;
-use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::controllers::paused::paused_by;
 use crate::controllers::unreadable;
 use crate::controllers::whose::ProviderObject;
-use crate::core::kubeadm::KubernetesVersion;
-use crate::core::machine::apart;
-use crate::core::machine::neighbours::{
+use tatara_core::api::cluster::{Turn, TurnAction};
+use tatara_core::api::conditions::{ConditionType, is_true};
+use tatara_core::api::machine::is_same_version;
+use tatara_core::api::names::ANNOTATION_ADDONS_DUE;
+use tatara_core::api::{Cluster, ClusterProviderSpec, Machine};
+use tatara_core::kubeadm::KubernetesVersion;
+use tatara_core::machine::apart;
+use tatara_core::machine::neighbours::{
     self, AddonsDue, Moving, Neighbours, is_ready_to_join, is_updating, moves_version,
     oldest_kubelet, takes_pods,
 };
-use crate::core::{Key, NodeView, settings};
+use tatara_core::{Key, NodeView, settings};
 
 /// Nothing is looked up for a Machine whose Node is as its spec wants it.
 pub(super) fn of(

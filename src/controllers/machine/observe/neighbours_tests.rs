@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::api::names::{ANNOTATION_PAUSED, ANNOTATION_SETTINGS, LABEL_CLUSTER};
-use crate::api::readable::UNREADABLE;
 use crate::manager::plane_tests::{ApiServer, Plane, cluster};
+use tatara_core::api::names::{ANNOTATION_PAUSED, ANNOTATION_SETTINGS, LABEL_CLUSTER};
+use tatara_core::api::readable::UNREADABLE;
 
 const OLD: &str = "v1.35.4";
 const NEW: &str = "v1.36.3";

@@ -7,21 +7,21 @@ use kube::ResourceExt;
 
 use super::super::Machines;
 use super::{address_remedy, cluster_endpoint, turns};
-use crate::api::cluster::{Turn, TurnAction};
-use crate::api::conditions::{ConditionType, is_false};
-use crate::api::names::{self, ANNOTATION_INITIALIZED};
-use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::clock;
 use crate::controllers::workloads::Workloads;
-use crate::core::NodeView;
-use crate::core::machine::own_node::{self, OwnNode};
-use crate::core::machine::units::node_name;
-use crate::core::machine::{Lookup, MOMENT, Namesake, Observed, Placement};
-use crate::core::words;
 use crate::providers::ssh::marked;
 use crate::store::Stores;
 use crate::workload::Connectivity;
 use crate::workload::error::Cause;
+use tatara_core::NodeView;
+use tatara_core::api::cluster::{Turn, TurnAction};
+use tatara_core::api::conditions::{ConditionType, is_false};
+use tatara_core::api::names::{self, ANNOTATION_INITIALIZED};
+use tatara_core::api::{Cluster, ClusterProviderSpec, Machine};
+use tatara_core::machine::own_node::{self, OwnNode};
+use tatara_core::machine::units::node_name;
+use tatara_core::machine::{Lookup, MOMENT, Namesake, Observed, Placement};
+use tatara_core::words;
 
 /// What was found of the Node of a Machine.
 pub(super) struct Found {

@@ -1,6 +1,6 @@
 //! Units that do not end by themselves: cut, stopped, killed, or on a host that was lost.
 
-use tatara::core::node::{
+use tatara_core::node::{
     Event, Job, JobKind, Ownership, SecretFile, Take, UnitState, follow, start_and_follow, stop,
     take_host,
 };
@@ -130,7 +130,7 @@ pub fn keys_that_a_unit_could_not_remove(fleet: &Fleet) {
     assert!(matches!(end(&attached.rest()), UnitState::Interrupted(_)));
     let left = fleet.shell("a", find);
     assert_eq!(left, "/run/tatara/m3/init/root/etc/kubernetes/pki/ca.key\n");
-    let reset = tatara::core::node::reset(&tatara::core::node::Reset { pod_cidrs: &[] })
+    let reset = tatara_core::node::reset(&tatara_core::node::Reset { pod_cidrs: &[] })
         .render()
         .unwrap();
     assert_eq!(

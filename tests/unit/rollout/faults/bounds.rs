@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::rollout::simulation::Fault;
-use tatara::api::conditions::Reason;
+use tatara_core::api::conditions::Reason;
 
 /// In peace for longer than the deadline for progress.
 fn long_running(replicas: i32) -> World {

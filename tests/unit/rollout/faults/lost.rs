@@ -210,14 +210,15 @@ fn a_changed_time_limit_reaches_old_sets_and_machines_in_deletion() {
     let stuck = world.machines_of(0)[0].clone();
     world.physics.stuck.insert(stuck.clone());
     world.delete(&stuck);
-    world.deployment.spec.template.spec.deletion = Some(tatara::api::machine::MachineDeletion {
-        node_drain_timeout_seconds: Some(60),
-        ..Default::default()
-    });
+    world.deployment.spec.template.spec.deletion =
+        Some(tatara_core::api::machine::MachineDeletion {
+            node_drain_timeout_seconds: Some(60),
+            ..Default::default()
+        });
     world.reconcile_deployment();
     let plan = world.set_plan(0);
     let reached = plan.actions.iter().any(|action| match action {
-        tatara::core::machine_set::plan::Action::UpdateInPlace { name, changes, .. } => {
+        tatara_core::machine_set::plan::Action::UpdateInPlace { name, changes, .. } => {
             *name == stuck && changes.deletion.is_some()
         }
         _ => false,

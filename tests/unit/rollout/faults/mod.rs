@@ -6,9 +6,9 @@ mod lost;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
 use kube::ResourceExt;
 use serde_json::json;
-use tatara::api::Machine;
-use tatara::api::conditions::{ConditionType, Finding, Reason, Status};
-use tatara::core::machine_deployment::plan::Phase;
+use tatara_core::api::Machine;
+use tatara_core::api::conditions::{ConditionType, Finding, Reason, Status};
+use tatara_core::machine_deployment::plan::Phase;
 
 use crate::rollout::simulation::{World, on_delete, rolling};
 

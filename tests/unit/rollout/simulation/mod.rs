@@ -20,17 +20,17 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, T
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use serde_json::{Value, json};
-use tatara::api::conditions::{self, ConditionType, is_true};
-use tatara::api::machine_deployment::Strategy;
-use tatara::api::machine_set::DeletePolicy;
-use tatara::api::{
+use tatara::controllers::looked::Look;
+use tatara::controllers::machine_set::InFlight;
+use tatara_core::api::conditions::{self, ConditionType, is_true};
+use tatara_core::api::machine_deployment::Strategy;
+use tatara_core::api::machine_set::DeletePolicy;
+use tatara_core::api::{
     EmbeddedMeta, Machine, MachineDeployment, MachineDeploymentSpec, MachineSet, MachineSetStatus,
     MachineSpec, MachineStatus, MachineTemplate, MachineVersions,
 };
-use tatara::controllers::looked::Look;
-use tatara::controllers::machine_set::InFlight;
-use tatara::core::machine_deployment::{self, plan as deployment_plan};
-use tatara::core::machine_set::{self, Gate, Owner, plan as set_plan};
+use tatara_core::machine_deployment::{self, plan as deployment_plan};
+use tatara_core::machine_set::{self, Gate, Owner, plan as set_plan};
 
 /// How Machines behave.
 #[derive(Clone, Debug, Default)]

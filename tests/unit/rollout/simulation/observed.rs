@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use tatara::api::conditions::Reason;
-use tatara::api::machine_deployment::StrategyType;
+use tatara_core::api::conditions::Reason;
+use tatara_core::api::machine_deployment::StrategyType;
 
 use super::*;
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tatara::core::machine_set::live;
+use tatara_core::machine_set::live;
 
 use super::faults::Ended;
 use super::*;

@@ -1,7 +1,7 @@
 //! Strategies of a MachineDeployment.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use tatara::api::machine_deployment::{InPlace, RollingUpdate, Strategy, StrategyType};
+use tatara_core::api::machine_deployment::{InPlace, RollingUpdate, Strategy, StrategyType};
 
 pub fn rolling(surge: IntOrString, unavailable: IntOrString) -> Strategy {
     let rolling_update = RollingUpdate {

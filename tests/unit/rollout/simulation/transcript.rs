@@ -1,7 +1,7 @@
 //! What a World has counted and written down.
 
 use super::*;
-use tatara::api::conditions::ConditionType;
+use tatara_core::api::conditions::ConditionType;
 
 impl World {
     /// Machines that are available and not in deletion.

@@ -1,0 +1,120 @@
+//! Deletion: profile → workers → control plane → the rest.
+
+use std::time::Duration;
+
+use kube::ResourceExt;
+
+use super::super::observed::{MachineFact, Observed};
+use super::{Action, Plan};
+use crate::api::conditions::{ConditionType, Finding, Reason, Status};
+use crate::api::names::{FINALIZER_CLUSTER, FINALIZER_PROFILE, LABEL_CLUSTER, MANAGER_ACCOUNT};
+use crate::words::counted;
+use crate::{Next, trouble};
+
+/// How soon Machines without the label are looked for again.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+/// How many Machines a message names.
+const NAMED: usize = 3;
+
+/// The profile first, so that consumers stop using the cluster; then workers, then the control plane, then the rest.
+pub fn plan(observed: &Observed) -> Plan {
+    let mut plan = Plan {
+        phase: "Deleting",
+        findings: vec![Finding::no(ConditionType::Paused, Reason::NotPaused, "")],
+        ..Plan::default()
+    };
+    let finalizers = observed.cluster.finalizers();
+    let finding = if !finalizers.iter().any(|f| f == FINALIZER_CLUSTER) {
+        return plan;
+    } else if finalizers.iter().any(|f| f == FINALIZER_PROFILE) {
+        Finding::yes(
+            ConditionType::Deleting,
+            Reason::WithdrawingProfile,
+            "the ClusterProfile is removed first, so that its consumers stop using the cluster",
+        )
+    } else if observed.machines.is_empty()
+        && observed.sets_left == 0
+        && observed.unlabelled.is_empty()
+    {
+        plan.actions.push(Action::Finish);
+        Finding::yes(
+            ConditionType::Deleting,
+            Reason::Finishing,
+            "nothing is left of it",
+        )
+    } else {
+        if observed.sets_left > 0 || observed.machines.iter().any(|machine| !machine.deleting) {
+            plan.actions.push(Action::DeleteChildren);
+        }
+        let count = |control_plane: bool| {
+            observed
+                .machines
+                .iter()
+                .filter(|m| m.control_plane == control_plane)
+                .count()
+        };
+        let unreadable = match observed.unreadable.join(", ") {
+            which if which.is_empty() => which,
+            which => format!(
+                "; {which} cannot be read, and stays until it is corrected: its Event says what is wrong"
+            ),
+        };
+        // no change of a Machine without the label wakes this Cluster
+        plan.next = Next::After(LOOK_AGAIN);
+        let blocked = observed.machines.iter().filter_map(|m| m.trouble.as_ref());
+        let worst = trouble::worst(blocked.filter(|trouble| trouble.is_warning()));
+        let message = format!(
+            "{} and {} are left{}{unreadable}{}; tatara describe cluster {} -n {} shows what each waits for",
+            counted(count(false), "worker"),
+            counted(count(true), "control-plane Machine"),
+            named(&observed.machines),
+            unlabelled(observed),
+            observed.cluster.name_any(),
+            observed.cluster.namespace().unwrap_or_default()
+        );
+        let message = trouble::beside(message, worst);
+        Finding::yes(ConditionType::Deleting, Reason::WaitingForMachines, message)
+    };
+    plan.findings.push(Finding {
+        condition: ConditionType::Ready,
+        status: Status::False,
+        reason: Reason::Deleting,
+        message: finding.message.clone(),
+    });
+    plan.findings.push(finding);
+    plan
+}
+
+/// The first few that are left, workers first, each with its reason.
+fn named(machines: &[MachineFact]) -> String {
+    let mut machines: Vec<&MachineFact> = machines.iter().collect();
+    machines.sort_by_key(|machine| (machine.control_plane, machine.name.as_str()));
+    let name = |machine: &&MachineFact| match machine.reason.as_str() {
+        "" => machine.name.clone(),
+        reason => format!("{} ({reason})", machine.name),
+    };
+    let names: Vec<String> = machines.iter().take(NAMED).map(name).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let more = if machines.len() > NAMED { ", ..." } else { "" };
+    format!(": {}{more}", names.join(", "))
+}
+
+/// Machines that are the Cluster's, and that its label does not name: a claim can be edited as well, so a person decides
+/// whether such a Machine is deleted.
+fn unlabelled(observed: &Observed) -> String {
+    let [first, ..] = observed.unlabelled.as_slice() else {
+        return String::new();
+    };
+    let (namespace, name) = (
+        observed.cluster.namespace().unwrap_or_default(),
+        observed.cluster.name_any(),
+    );
+    format!(
+        "; these Machines also belong to it, according to their Hosts or Nodes, but their label does not name it: {}. Delete each (kubectl -n {namespace} delete machine {first}), \
+         or restore its label (kubectl -n {namespace} label --overwrite --as={MANAGER_ACCOUNT} machine {first} {LABEL_CLUSTER}={name}), after which it is deleted with the Cluster",
+        observed.unlabelled.join(", ")
+    )
+}

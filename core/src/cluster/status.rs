@@ -1,0 +1,114 @@
+//! What a plan found, as the status of the Cluster. Pure.
+
+use std::time::Duration;
+
+use super::observed::{MachineFact, Observed};
+use super::plan::Plan;
+use crate::TRANSIENT;
+use crate::api::cluster::{ApiEndpoint, MachineCounts};
+use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
+use crate::api::{Cluster, ClusterStatus};
+
+/// Conditions whose news is worth an Event.
+pub const EVENTS: &[ConditionType] = &[
+    ConditionType::ConfigurationValid,
+    ConditionType::CertificatesReady,
+    ConditionType::ControlPlaneInitialized,
+    ConditionType::ControlPlaneHealthy,
+    ConditionType::EtcdHealthy,
+    ConditionType::Deleting,
+];
+
+/// Whether a finding of [`EVENTS`] is published as an Event. Of etcd that a member was removed: what its members answer changes
+/// with each one that is restarted.
+pub fn is_news(old: &ClusterStatus, finding: &Finding) -> bool {
+    match finding.condition {
+        ConditionType::EtcdHealthy => finding.reason == Reason::MemberRemoved,
+        _ => conditions::is_news(&old.conditions, finding),
+    }
+}
+
+/// For how long a status is held back of a Cluster that stays Ready, or gets more workers: how far these are stands on their
+/// MachineDeployments as well, and sooner.
+const GROWS: Duration = Duration::from_secs(10);
+
+/// For how long a status is held back: while the Cluster is on its way, or as ready as it was; nothing asks for a person, and
+/// what Machines read of it is as it was.
+pub fn holds_back(old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> Duration {
+    let asks = |finding: &Finding| {
+        let (condition, status) = (finding.condition, finding.status);
+        finding.reason.severity() == Severity::Warning
+            || finding.reason == Reason::MemberRemoved
+            || (condition == ConditionType::Paused && status == Status::True)
+    };
+    let is_ready = |status: &ClusterStatus| is_true(status, ConditionType::Ready);
+    let is_read = read_by_others(old) != read_by_others(new);
+    if is_read || plan.findings.iter().any(asks) {
+        return Duration::ZERO;
+    }
+    match (is_ready(old), is_ready(new)) {
+        (false, true) => Duration::ZERO,
+        (true, true) if old.observed_generation == new.observed_generation => GROWS,
+        (true, false) if workers(old) < workers(new) => GROWS,
+        _ => TRANSIENT,
+    }
+}
+
+fn workers(status: &ClusterStatus) -> i32 {
+    status.workers.as_ref().map_or(0, |workers| workers.desired)
+}
+
+fn read_by_others(status: &ClusterStatus) -> impl PartialEq {
+    let holds = [
+        ConditionType::CertificatesReady,
+        ConditionType::ControlPlaneInitialized,
+        ConditionType::ControlPlaneHealthy,
+        ConditionType::Paused,
+    ];
+    let holds = holds.map(|name| is_true(status, name));
+    (status.endpoint.clone(), status.version.clone(), holds)
+}
+
+fn is_true(status: &ClusterStatus, name: ConditionType) -> bool {
+    conditions::is_true(&status.conditions, name)
+}
+
+/// The status that follows from a plan; `None` if nothing is to be reported.
+pub fn status(cluster: &Cluster, observed: &Observed, plan: &Plan) -> Option<ClusterStatus> {
+    if plan.phase.is_empty() {
+        return None;
+    }
+    let mut status = ClusterStatus {
+        phase: Some(plan.phase.into()),
+        control_plane: Some(counts(&observed.machines, true, 0)),
+        workers: Some(counts(&observed.machines, false, observed.well)),
+        ..cluster.status.clone().unwrap_or_default()
+    };
+    // a mistake in its settings moves nothing
+    if let (Some(endpoint), Ok(_)) = (&observed.endpoint, &observed.spec) {
+        status.endpoint = Some(endpoint.to_string());
+        status.api_endpoints = vec![ApiEndpoint {
+            host: endpoint.host.clone(),
+            port: i32::from(endpoint.port),
+        }];
+    }
+    if let Some(version) = observed
+        .health
+        .as_ref()
+        .and_then(|health| health.version.clone())
+    {
+        status.version = Some(version);
+    }
+    Some(status)
+}
+
+fn counts(machines: &[MachineFact], control_plane: bool, well: usize) -> MachineCounts {
+    let mine = machines
+        .iter()
+        .filter(|machine| machine.control_plane == control_plane);
+    let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
+    MachineCounts {
+        desired: count(well + mine.clone().filter(|machine| !machine.deleting).count()),
+        ready: count(well + mine.filter(|machine| machine.ready).count()),
+    }
+}

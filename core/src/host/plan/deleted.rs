@@ -1,0 +1,47 @@
+//! What a Host that is being deleted, and does not answer, waits for.
+
+use kube::ResourceExt;
+
+use super::super::observed::Observed;
+use super::{consumer, is_deleted};
+use crate::words::word;
+
+/// What is added to the error; empty for a Host that can be removed, or is not being deleted.
+pub fn stays(observed: &Observed) -> String {
+    let namespace = observed.host.namespace().unwrap_or_default();
+    match consumer(observed).filter(|_| is_deleted(observed)) {
+        Some(consumer) if consumer.releasing => {
+            let (when, first) = if observed.consumer.exists() {
+                (
+                    "once it is reset",
+                    ", first delete the Machine that claims it with tatara.dev/host-is-gone (docs/operating.md), then",
+                )
+            } else {
+                ("once it answers and is reset", "")
+            };
+            format!(
+                ". The Host is removed {when}; if the server is off for good{first}: {}",
+                anyway(observed)
+            )
+        }
+        Some(consumer) if let Some(cluster) = &observed.guards => format!(
+            ". The Host is being deleted, but stays as long as Machine {}, which has the control plane of Cluster {cluster}; nothing happens to it meanwhile",
+            consumer.name
+        ),
+        Some(consumer) if observed.consumer.exists() => format!(
+            ". The Host is being deleted, but stays until Machine {0} has released it; nothing happens to that Machine meanwhile. To delete that Machine as well: kubectl -n {namespace} delete machine {1} --wait=false",
+            consumer.name,
+            word(&consumer.name)
+        ),
+        _ => String::new(),
+    }
+}
+
+/// The command that removes a Host at once, whatever is on its server.
+pub fn anyway(observed: &Observed) -> String {
+    format!(
+        "kubectl -n {} patch host {} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}}]'",
+        observed.host.namespace().unwrap_or_default(),
+        observed.host.name_any(),
+    )
+}

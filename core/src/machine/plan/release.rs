@@ -1,0 +1,357 @@
+//! A host that a Machine has released: what proves that nothing of the Machine runs on it, and what is unsafe until then.
+
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+
+use super::super::observed::{Contact, Infrastructure, Observed, Stuck};
+use super::delete::{API_AGAIN, cluster_goes, deleted_at, deleting, finish, gone, of_user};
+use super::doubt::{self, ClusterName};
+use super::drain::{silent_api, waiting_for_api};
+use super::unheld::host_is_gone;
+use super::{Action, Plan, known_node, retained};
+use crate::Next;
+use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::names::ANNOTATION_PAUSED;
+use crate::node::{JobKind, Observation};
+use crate::proof::Proof;
+
+/// The host is being reset. If it does not answer, or its reset fails, nothing proves that its pods have ended: the Machine
+/// and its Node stay until the time limit, with which the user authorises abandoning the host.
+pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
+    if let Some(proof) = of_user(observed) {
+        return finish(observed, &proof, now);
+    }
+    let since = match held.stuck {
+        Some(Stuck::Fenced) => return fenced(observed, held, now),
+        Some(Stuck::Retained) => return retained::plan(observed, held, now),
+        Some(Stuck::Silent(since)) => since,
+        Some(Stuck::ResetFails | Stuck::Waits) => deleted_at(observed).unwrap_or(now),
+        Some(Stuck::LeftAlone) => return left_alone(observed, held),
+        None => return resetting(observed, held, now),
+    };
+    let end = end(observed, since, now);
+    // a reset that is under way proves itself when it ends
+    let is_tried = held.stuck == Some(Stuck::ResetFails)
+        && observed
+            .follow
+            .as_ref()
+            .is_some_and(|follow| follow.job.kind == JobKind::Reset);
+    let has_passed = !is_tried && end.is_some_and(|end| end <= now);
+    if let Some(proof) = Proof::of_time_limit(observed.uid(), has_passed) {
+        return gone(observed, &proof);
+    }
+    if held.stuck == Some(Stuck::Waits) {
+        return Plan {
+            next: Next::at(end, now),
+            ..Plan::waiting(awaits_step(observed, held, end))
+        };
+    }
+    let (reason, what) = match held.stuck {
+        Some(Stuck::Silent(_)) => (
+            Reason::HostUnreachable,
+            match &held.why {
+                Some((reason, message)) => {
+                    format!(
+                        "has not been reachable for its reset since {since:.0}: {reason}: {message}"
+                    )
+                }
+                None => format!("has not answered since {since:.0}"),
+            },
+        ),
+        _ => (
+            Reason::ResetFailed,
+            match &held.why {
+                Some((reason, message)) => format!("could not be reset yet: {reason}: {message}"),
+                None => "could not be reset yet, and its conditions say why".to_owned(),
+            },
+        ),
+    };
+    let finding = deleting(reason, not_reset(observed, held, &what, end));
+    let next = if is_tried {
+        Next::After(API_AGAIN)
+    } else {
+        Next::at(end, now)
+    };
+    Plan {
+        next,
+        ..Plan::waiting(finding)
+    }
+}
+
+/// A wait, and nobody's to end: whoever gives the host up meanwhile hands out one on which kubeadm may run.
+fn awaits_step(observed: &Observed, held: &Infrastructure, end: Option<Timestamp>) -> Finding {
+    let why = held
+        .why
+        .as_ref()
+        .map_or("a step runs on it", |(_, why)| why);
+    let limit = end.map(|end| {
+        format!("; this Machine is removed at {end:.0} at the latest, as set by spec.deletion.hostReleaseTimeoutSeconds{}", turn_stays(observed))
+    });
+    let message = format!(
+        "Host {} is not reset yet: {why}. Nobody has to act: a step is stopped after 45 minutes{}",
+        held.name,
+        limit.unwrap_or_default()
+    );
+    deleting(Reason::WaitingForHost, message)
+}
+
+/// Its own controller does nothing to it, and reports why.
+fn left_alone(observed: &Observed, held: &Infrastructure) -> Plan {
+    let (reason, message) = held.why.clone().unwrap_or_default();
+    let name = &held.name;
+    let message = if reason == Reason::Paused {
+        format!(
+            "Host {name} was released, and is not reset while it is paused: kubectl -n {} annotate host {name} {ANNOTATION_PAUSED}-",
+            observed.marker.namespace
+        )
+    } else {
+        format!(
+            "Host {name} was released and is not being reset: {reason}: {message}. Resolve that first. Only if the server is destroyed, erased or disconnected for good: {}",
+            host_is_gone(observed)
+        )
+    };
+    Plan::waiting(deleting(Reason::WaitingForHost, message))
+}
+
+/// Its own controller reports the progress of the reset; once it reports success, the host itself is queried.
+fn resetting(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
+    let waiting = |message: String| Plan::waiting(deleting(Reason::WaitingForHost, message));
+    match &held.contact {
+        Contact::Seen(seen) if let Some(finding) = of_another_cluster(observed, held, seen) => {
+            Plan {
+                next: Next::After(API_AGAIN),
+                ..Plan::waiting(finding)
+            }
+        }
+        Contact::Seen(seen) if made_control_plane(observed, seen) => {
+            let message = format!(
+                "Host {} has the control plane of the Cluster, as its marker says; recording it. It is reset only when the Cluster is deleted",
+                held.name
+            );
+            let finding = deleting(Reason::LastControlPlane, message);
+            Plan::act(Action::RecordInitialized, finding)
+        }
+        Contact::Seen(seen) => match Proof::of_host(&observed.marker, observed.is_begun(), seen) {
+            Ok(proof) => finish(observed, &proof, now),
+            Err(why) => {
+                let made_another = seen
+                    .owner
+                    .of(&observed.marker)
+                    .is_some_and(|o| o.initialized);
+                let remedy = if made_another && has_another(observed) {
+                    format!(
+                        ". kubeadm init succeeded on it, but another Machine is recorded as the one that created the control plane. Only if that control plane runs, and this one is a left-over: {}; then the Host is reset",
+                        host_is_gone(observed)
+                    )
+                } else {
+                    String::new()
+                };
+                Plan {
+                    next: Next::After(API_AGAIN),
+                    ..waiting(format!("Host {} is not reset: {why}{remedy}", held.name))
+                }
+            }
+        },
+        Contact::Unreachable { message, .. } => Plan {
+            next: Next::After(API_AGAIN),
+            ..waiting(format!(
+                "Host {} was reset, and its last check has not succeeded yet: {message}",
+                held.name
+            ))
+        },
+        Contact::NotAsked | Contact::SelfRegistering(_) => waiting(format!(
+            "Host {} is being released; its conditions say how far that is",
+            held.name
+        )),
+    }
+}
+
+/// `kubeadm init` succeeded on the host, for another Cluster than that of the Machine.
+fn of_another_cluster(
+    observed: &Observed,
+    held: &Infrastructure,
+    seen: &Observation,
+) -> Option<Finding> {
+    let owner = seen.owner.of(&observed.marker).filter(|o| o.initialized)?;
+    let finding = doubt::of_another(
+        ConditionType::Deleting,
+        &owner.marker,
+        &held.name,
+        ClusterName::of(&observed.marker),
+    )?;
+    Some(deleting(finding.reason, finding.message))
+}
+
+/// `kubeadm init` succeeded on the host, and the Cluster does not know of it.
+fn made_control_plane(observed: &Observed, seen: &Observation) -> bool {
+    let owner = seen.owner.of(&observed.marker);
+    let cluster = observed.cluster.as_ref();
+    owner.is_some_and(|owner| owner.initialized)
+        && cluster.is_some_and(|cluster| !cluster.deleting && cluster.initialized_by.is_none())
+}
+
+/// Whether another Machine is recorded as the one that made the control plane of its Cluster, which stays.
+fn has_another(observed: &Observed) -> bool {
+    let cluster = observed
+        .cluster
+        .as_ref()
+        .filter(|cluster| !cluster.deleting);
+    let by = cluster.and_then(|cluster| cluster.initialized_by.as_ref());
+    by.is_some_and(|by| by != observed.uid())
+}
+
+/// When a host that has not answered `since` then is given up, by the user's time limit; it counts from the
+/// deletion at the earliest.
+pub fn end(observed: &Observed, since: Timestamp, now: Timestamp) -> Option<Timestamp> {
+    let deletion = observed.machine.spec.deletion.as_ref();
+    let limit = deletion.and_then(|deletion| deletion.host_release_timeout_seconds);
+    let since = since.max(deleted_at(observed).unwrap_or(now));
+    limit
+        .filter(|limit| *limit > 0)
+        .and_then(|limit| since.checked_add(SignedDuration::from_secs(limit)).ok())
+}
+
+/// The host does not answer and is off: nothing of it runs any more, so its Node may go. The Host keeps its claim
+/// and its marker until it was reset. That it is off is read just now.
+fn fenced(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
+    let proof = match &held.power {
+        Some(Ok(state)) => Proof::of_power(observed.uid(), *state)
+            .ok_or_else(|| format!("its BMC reports {state}")),
+        Some(Err(why)) => Err(why.clone()),
+        None => Err("its BMC was not queried".into()),
+    };
+    let proof = match proof {
+        Ok(proof) => proof,
+        Err(why) => {
+            let name = &held.name;
+            let message =
+                format!("Host {name} was off, but its BMC no longer confirms that: {why}");
+            return Plan {
+                next: Next::After(API_AGAIN),
+                ..Plan::waiting(deleting(Reason::WaitingForHost, message))
+            };
+        }
+    };
+    let message = format!(
+        "the BMC of Host {} reports that it is off: nothing of this Machine runs any more, and the Machine is removed. The Host \
+         stays quarantined until it is reset or reinstalled",
+        held.name
+    );
+    let state = format!("Host {} is off", held.name);
+    unreset(
+        observed,
+        &proof,
+        &state,
+        deleting(Reason::HostFenced, message),
+        now,
+    )
+}
+
+/// Node and Machine go, while the host is not reset.
+pub(super) fn unreset(
+    observed: &Observed,
+    proof: &Proof,
+    state: &str,
+    why: Finding,
+    now: Timestamp,
+) -> Plan {
+    if let Some(silent) = silent_api(observed, now) {
+        return waiting_for_api(
+            observed,
+            &format!("{state}, and the Node cannot be deleted: {silent}"),
+        );
+    }
+    Plan {
+        findings: vec![why],
+        ..gone(observed, proof)
+    }
+}
+
+/// The Node of a host that is not reset is not deleted: its pods would start elsewhere as well.
+pub fn kept(observed: &Observed) -> String {
+    match known_node(observed) {
+        Some(node) if !cluster_goes(observed) => format!(", and Node {} is kept", node.name),
+        _ => String::new(),
+    }
+}
+
+/// What is unsafe about a host that is not reset, and who must do what.
+fn not_reset(
+    observed: &Observed,
+    held: &Infrastructure,
+    what: &str,
+    end: Option<Timestamp>,
+) -> String {
+    let kept = kept(observed);
+    let end = match end {
+        Some(end) => format!(
+            "This Machine will be removed at {end:.0}, as set by spec.deletion.hostReleaseTimeoutSeconds{}",
+            turn_stays(observed)
+        ),
+        None => match held.stuck {
+            Some(Stuck::Silent(_)) if is_mendable(held) => format!(
+                "Fix that first. Only if the server is destroyed, erased or disconnected for good: {}",
+                host_is_gone(observed)
+            ),
+            // kubeadm init may run there: of that a time limit says nothing
+            Some(Stuck::Silent(_)) if observed.has_turn() => format!(
+                "Only if the server is destroyed, erased or disconnected for good: {}",
+                host_is_gone(observed)
+            ),
+            Some(Stuck::Silent(_)) if reason(held) == Some(Reason::HostHangs) => format!(
+                "Its server is on, and hangs. Reboot it, or cut its power; it is reset when it answers. Only when it is off and stays off: {}",
+                time_limit(observed)
+            ),
+            Some(Stuck::Silent(_)) => {
+                format!(
+                    "Power it on. Only if it is off for good: {}",
+                    time_limit(observed)
+                )
+            }
+            _ => format!("If that cannot be fixed: {}", time_limit(observed)),
+        },
+    };
+    format!(
+        "Host {} {what}. It may still run its pods{kept}. Its reset is tried again. {end}",
+        held.name
+    )
+}
+
+/// Something answers there, or could be asked: what is in the way is another thing than a server that is off.
+fn is_mendable(held: &Infrastructure) -> bool {
+    reason(held).is_some_and(|reason| {
+        !matches!(
+            reason,
+            Reason::SshUnreachable | Reason::SshDisconnected | Reason::HostHangs
+        )
+    })
+}
+
+fn reason(held: &Infrastructure) -> Option<Reason> {
+    held.why
+        .as_ref()
+        .and_then(|(reason, _)| Reason::parse(reason))
+}
+
+/// The command with which the user authorises abandoning a machine that does not answer.
+pub fn time_limit(observed: &Observed) -> String {
+    format!(
+        "kubectl -n {} patch machine {} --type=merge -p \
+         '{{\"spec\":{{\"deletion\":{{\"hostReleaseTimeoutSeconds\":60}}}}}}'. So long after its deletion, which may be at once, this \
+         Machine is removed, and its pods may start elsewhere{}",
+        observed.marker.namespace,
+        observed.machine.name_any(),
+        turn_stays(observed)
+    )
+}
+
+/// That a time limit proves nothing, which matters to the Machine that may have run `kubeadm init`.
+fn turn_stays(observed: &Observed) -> String {
+    if !observed.has_turn() {
+        return String::new();
+    }
+    format!(
+        "; the time limit does not return the control-plane turn, this command does: {}",
+        host_is_gone(observed)
+    )
+}

@@ -1,0 +1,77 @@
+//! A host that the Machine claims, and whose marker does not name it: Tatara writes the marker if the host has none and no
+//! traces of Kubernetes, and otherwise leaves the host alone.
+
+use super::super::observed::{Infrastructure, Observed};
+use super::bootstrap::{ASK_AGAIN, BOOTSTRAP};
+use super::{Action, Plan, after_deletion};
+use crate::Next;
+use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::node::{Observation, Ownership};
+
+/// The next step.
+pub fn plan(observed: &Observed, held: &Infrastructure, seen: &Observation) -> Plan {
+    let waiting = |message: String| Plan {
+        next: Next::After(ASK_AGAIN),
+        ..Plan::waiting(Finding::no(
+            ConditionType::HostClean,
+            Reason::Occupied,
+            message,
+        ))
+    };
+    let after = after_deletion(observed);
+    let occupied = |message: String| {
+        waiting(format!(
+            "{message}. If that is correct, delete this Machine: the Host is released, and {after}"
+        ))
+    };
+    match &seen.owner {
+        Ownership::Nobody if let Some(message) = marker_missing(observed, held) => Plan {
+            next: Next::After(ASK_AGAIN),
+            ..Plan::waiting(Finding::no(
+                ConditionType::HostClean,
+                Reason::MarkerMissing,
+                message,
+            ))
+        },
+        Ownership::Nobody if seen.occupied.is_empty() => Plan::act(
+            Action::TakeHost,
+            Finding::no(
+                BOOTSTRAP,
+                Reason::TakingHost,
+                "writing the ownership marker on the host",
+            ),
+        ),
+        Ownership::Nobody => {
+            let found: Vec<String> = seen.occupied.iter().map(ToString::to_string).collect();
+            occupied(format!(
+                "the host runs a Kubernetes node that Tatara does not manage, and is left alone: {}",
+                found.join("; ")
+            ))
+        }
+        Ownership::Owner(other) => occupied(format!(
+            "the marker on the host names Machine {}/{} (uid {}) of management cluster {}; it is left alone",
+            other.marker.namespace, other.marker.machine, other.marker.uid, other.marker.management
+        )),
+        Ownership::Unreadable(text) => waiting(format!(
+            "the host's marker /var/lib/tatara/owner.json cannot be read ({text}); the host is left alone. \
+             Inspect that file on the host first: while it cannot be read, the Host is not freed, and this Machine is not removed. If no Machine uses the host, delete that file there"
+        )),
+    }
+}
+
+/// Why a host is not taken, although this Machine has its claim: what was begun on a host is not begun again on one that
+/// shows nothing of it. What it shows else may be its own, with `/var` not mounted.
+fn marker_missing(observed: &Observed, held: &Infrastructure) -> Option<String> {
+    let is_lost = observed.virtual_machine.is_none() && observed.is_begun();
+    let end = if observed.acts_as_control_plane() {
+        "if it was erased, see docs/operating.md#dead-control-plane"
+    } else {
+        "only if it was erased, delete this Machine"
+    };
+    is_lost.then(|| {
+        format!(
+            "kubeadm was started for this Machine, but Host {} does not have its marker /var/lib/tatara/owner.json, for example because /var is not mounted or the disk was replaced; nothing is done. Mount the disk; {end}",
+            held.name
+        )
+    })
+}
