@@ -1,12 +1,7 @@
-//! Tatara turns machines that people own into Kubernetes clusters.
+//! Tatara turns machines that people own into Kubernetes clusters. What it decides, and the types of its API, are [`tatara_core`].
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`api`] | types of the API; no I/O |
-//! | [`core`] | decisions, without I/O or clock |
-//! | [`core::kubeadm`] | kubeadm configuration and version rules |
-//! | [`core::node`] | the steps that run on a host, rendered from `templates/node/` |
-//! | [`core::installer`] | the answer file of an operating system's installer, for one host |
 //! | [`engine`] | runs controllers: one driver for all kinds |
 //! | [`controllers`] | one folder per kind: observe, and perform what was planned |
 //! | [`etcd`] | a client of the members of a control plane's etcd |

@@ -1,5 +1,13 @@
 //! What is decided, and the types of the API: no I/O, no clock, no client. Its manifest names no crate that has any
 //! (`hack/lint` looks at what these need in turn), and `clippy.toml` beside it refuses what the standard library has.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`api`] | types of the API |
+//! | [`machine`], [`host`], [`cluster`] and the other kinds | what a pass knows, the next actions and why, what it reports |
+//! | [`kubeadm`] | kubeadm configuration and version rules |
+//! | [`node`] | the steps that run on a host, rendered from `templates/node/` |
+//! | [`installer`] | the answer file of an operating system's installer, for one host |
 
 #![cfg_attr(
     test,
