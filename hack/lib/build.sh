@@ -20,7 +20,7 @@ build() {   # build OUTPUT
   follow $! || { tail -n 20 "$log" >&2; die "$name $version did not build; the whole log is $log"; }
 }
 
-module_path() { case $module in kubernetes-*) echo k8s.io/kubernetes ;; cni-plugins) echo github.com/containernetworking/plugins ;; cluster-inventory-api) echo sigs.k8s.io/cluster-inventory-api ;; *) echo "$package" ;; esac; }
+module_path() { case $module in kubernetes-*) echo k8s.io/kubernetes ;; cni-plugins) echo github.com/containernetworking/plugins ;; cluster-inventory-api) echo sigs.k8s.io/cluster-inventory-api ;; coredns) echo github.com/coredns/coredns ;; *) echo "$package" ;; esac; }
 
 compile() {   # compile OUTPUT DIR
   cd "$2" || return
