@@ -25,11 +25,17 @@ fn machine(site: &Site, cluster: &str, name: &str) {
     site.apply(&machine.to_string());
 }
 
-/// The Warnings that were told so far, each with its object.
+/// The Warnings about objects of ours so far, each with its object. Kubernetes has some of its own.
 async fn warnings(site: &Site) -> Vec<String> {
     let events = site.api::<Event>().list(&ListParams::default()).await;
     let events = events.expect("Events").items.into_iter();
-    let warnings = events.filter(|event| event.type_.as_deref() == Some("Warning"));
+    let warnings = events.filter(|event| {
+        let group = event.involved_object.api_version.as_deref();
+        let is_ours = group.is_some_and(|group| {
+            group.contains("cluster.k8s.io/") || group.contains("tatara.dev/")
+        });
+        is_ours && event.type_.as_deref() == Some("Warning")
+    });
     let said = warnings.map(|event| {
         let of = event.involved_object;
         let (kind, name) = (of.kind.unwrap_or_default(), of.name.unwrap_or_default());

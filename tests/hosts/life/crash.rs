@@ -101,10 +101,11 @@ async fn dies_at_each_step(world: &World) -> BTreeSet<UnderWay> {
             if deaths.insert(at.clone()) {
                 world.replace_manager().await;
                 let host = world.host_of(&at.machine).await;
-                gates::open(world, &host, &at.step());
                 if at.is_kubeadm() {
-                    gates::until_kubeadm_runs(world, &host).await;
+                    gates::open_until_kubeadm_runs(world, &host, &at.step());
                     world.replace_manager().await;
+                } else {
+                    gates::open(world, &host, &at.step());
                 }
             }
         }

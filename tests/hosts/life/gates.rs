@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::wait::within;
 use crate::support::world::World;
 
 const HOSTS: [&str; 3] = ["host-a", "host-b", "host-c"];
@@ -84,11 +83,11 @@ pub async fn until_a_join_goes_on(world: &World, seconds: u64) -> String {
     worker
 }
 
-/// Waits until kubeadm runs on a host.
-pub async fn until_kubeadm_runs(world: &World, host: &str) {
-    within("kubeadm", 60, async || {
-        let runs = world.shell(host, "pgrep -x kubeadm || true");
-        (!runs.is_empty()).then_some(())
-    })
-    .await;
+/// Lets a step, `UNIT/STEP`, go on, and returns once kubeadm runs. It may run for seconds, so the host itself looks.
+pub fn open_until_kubeadm_runs(world: &World, host: &str, step: &str) {
+    let gate = format!("/var/lib/gates/{step}");
+    let script = format!(
+        "mkdir -p \"$(dirname {gate})\" && touch {gate} && timeout 60 bash -c 'until pgrep -x kubeadm; do sleep 0.05; done'"
+    );
+    world.shell(host, &script);
 }

@@ -19,9 +19,10 @@ async fn power_and_network_cut_in_kubeadm_init_and_join_cost_only_time() {
     gates::open_all(&world, "prepare");
     gates::open_all(&world, "init");
     network_cut(&world, &first).await;
-    let worker = gates::until_a_join_goes_on(&world, 240).await;
-    gates::until_kubeadm_runs(&world, &world.host_of(&worker).await).await;
+    let worker = world.until_one_says("False/KubeadmJoin", 240).await;
+    gates::open_until_kubeadm_runs(&world, &world.host_of(&worker).await, "join/any");
     power_cut(&world, &worker).await;
+    gates::open_all(&world, "join");
     world.until_ready(3, 300).await;
     gates::remove(&world);
     world.quickstart("up");
