@@ -19,6 +19,7 @@ mod foreign_definitions;
 mod install;
 mod libvirt;
 mod manager;
+mod perturbed;
 mod redfish_peer;
 mod simulated;
 mod ssh;

@@ -10,6 +10,7 @@ pub mod canaries;
 pub mod commands;
 pub mod conditions;
 pub mod contract;
+pub mod dice;
 mod environment;
 pub mod etcd;
 pub mod fixtures;

@@ -10,7 +10,7 @@ mod order;
 mod refused;
 mod roll;
 mod rollout;
-mod site;
+pub mod site;
 mod taken_off;
 mod told;
 mod unreadable;

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tatara_core::api::Machine;
 use tatara_core::api::conditions::{ConditionType, is_true};
 
+use crate::perturbed::proxy::Proxy;
 use crate::support::audit::{MANAGER, Mark};
 use crate::support::plane::Plane;
 use crate::support::wait::eventually;
@@ -27,8 +28,12 @@ pub struct Site {
     manager: Option<Child>,
     /// Of the second plane.
     version: String,
+    /// Of the management plane.
+    url: String,
     /// Where the manager serves its metrics.
     http: String,
+    /// Where the manager reaches the API server, if not there.
+    through: Option<String>,
     management: Plane,
     other: Plane,
 }
@@ -47,7 +52,15 @@ impl Site {
             member,
             manager: None,
             version: version.git_version,
+            url: management
+                .config()
+                .await
+                .cluster_url
+                .to_string()
+                .trim_end_matches('/')
+                .to_owned(),
             http: String::new(),
+            through: None,
             management,
             other,
         };
@@ -56,6 +69,16 @@ impl Site {
         site.give_kubeconfig("simulated");
         site.cluster(&json!({}));
         site
+    }
+
+    /// The kubeconfig of the second plane.
+    pub fn kubeconfig(&self) -> Vec<u8> {
+        std::fs::read(self.other.dir().join("admin.kubeconfig")).expect("a kubeconfig")
+    }
+
+    /// A client of the management plane that the manager's proxy does not disturb.
+    pub fn client(&self) -> Client {
+        self.client.clone()
     }
 
     /// The kubeconfig of the second plane, as that of a Cluster of this name.
@@ -108,7 +131,12 @@ impl Site {
         let kubeconfig = self.management.dir().join("manager.kubeconfig");
         let account = ["tatara-manager", "tatara-system"];
         let made = self.management.command(&["kubeconfig"], &account).output();
-        std::fs::write(&kubeconfig, made.expect("a kubeconfig").stdout).expect("a file");
+        let made = String::from_utf8(made.expect("a kubeconfig").stdout).expect("text");
+        let made = match &self.through {
+            Some(url) => made.replace(&self.url, url),
+            None => made,
+        };
+        std::fs::write(&kubeconfig, made).expect("a file");
         let log = self.management.dir().join("manager.log");
         let log = File::options().create(true).append(true).open(log);
         let manager = Command::new(env!("CARGO_BIN_EXE_tatara"))
@@ -167,6 +195,16 @@ impl Site {
             "",
         );
         self.start_manager();
+    }
+
+    /// A proxy to the management plane; the manager goes through it from now on.
+    pub async fn go_through_proxy(&mut self) -> Proxy {
+        let authority = self.management.dir().join("pki/ca.crt");
+        let authority = std::fs::read(authority).expect("a CA");
+        let proxy = Proxy::to(&self.url, &authority).await;
+        self.through = Some(proxy.url.clone());
+        self.restart_manager();
+        proxy
     }
 
     pub fn kubectl(&self, arguments: &[&str], input: &str) {

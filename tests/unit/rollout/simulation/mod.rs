@@ -1,7 +1,6 @@
 //! A management cluster in memory: a MachineDeployment, its MachineSets and Machines as API objects,
 //! changed by nothing but the two planners, the passing of time, and what a test does to them.
 
-mod dice;
 mod faults;
 mod heard;
 mod observed;
@@ -9,7 +8,7 @@ mod passes;
 mod strategies;
 mod transcript;
 
-pub use dice::Dice;
+pub use crate::support::dice::Dice;
 pub use faults::Fault;
 pub use strategies::{in_place, on_delete, rolling};
 
