@@ -54,7 +54,7 @@ pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers,
     let (wakers, woken) = channels();
     let stores = Arc::new(Stores::default());
     let engine = Arc::new(engine(&start, stores.clone()));
-    let hosts = Arc::new(providers::Hosts::new(stores.clone()));
+    let hosts = Arc::new(providers::Hosts::new(stores.clone(), leader(&start)));
     let bmcs = Arc::new(Bmcs::new(start.client.clone(), stores.clone()));
     let follows = Arc::new(follows(&start));
     let gateways = Arc::new(gateways::registry(stores.clone(), wakers.clone()));
@@ -149,6 +149,13 @@ pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers,
         base,
     };
     (controllers, woken)
+}
+
+fn leader(start: &Start) -> providers::Leader {
+    providers::Leader {
+        management: start.management.clone(),
+        epoch: start.leadership.epoch(),
+    }
 }
 
 fn follows(start: &Start) -> Follows {

@@ -2,6 +2,7 @@
 //! even if it cannot read that. Losing the Lease ends the process, so that no operation of a former leader continues
 //! beside the new one.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -34,7 +35,10 @@ const FAREWELL: Duration = Duration::from_secs(3);
 
 /// Whether this process is the leader: the deadline from its last renewal.
 #[derive(Clone)]
-pub struct Leadership(watch::Receiver<Option<Instant>>);
+pub struct Leadership {
+    until: watch::Receiver<Option<Instant>>,
+    epoch: Arc<OnceLock<i64>>,
+}
 
 impl Leadership {
     /// Joins the election as `identity`, which must be unique among running processes.
@@ -47,10 +51,12 @@ impl Leadership {
         identity: String,
     ) -> Result<(Self, Candidacy), ManagerError> {
         let (told, held) = watch::channel(None);
+        let epoch = Arc::new(OnceLock::new());
         let election = Election {
             leases: Api::namespaced(client, namespace),
             identity,
             told,
+            epoch: epoch.clone(),
         };
         let start = Instant::now();
         let seen = election.attempt(None, start).await;
@@ -60,19 +66,31 @@ impl Leadership {
         })?;
         let end = CancellationToken::new();
         let task = tokio::spawn(election.run(seen, start, end.clone()));
-        Ok((Self(held), Candidacy { end, task }))
+        let leadership = Self { until: held, epoch };
+        Ok((leadership, Candidacy { end, task }))
     }
 
     /// That of a process without others.
     #[cfg(test)]
     pub(super) fn unchallenged() -> Self {
         let until = Instant::now() + Duration::from_hours(1);
-        Self(watch::channel(Some(until)).1)
+        Self {
+            until: watch::channel(Some(until)).1,
+            epoch: Arc::default(),
+        }
     }
 
     /// Whether this process leads now. Checked just before any operation that two managers must not both perform.
     pub fn is_held(&self) -> bool {
-        self.0.borrow().is_some_and(|until| Instant::now() < until)
+        self.until
+            .borrow()
+            .is_some_and(|until| Instant::now() < until)
+    }
+
+    /// When this process began to lead, in microseconds since 1970: later than any leader before it, whose clock may be ahead. 0
+    /// before it leads.
+    pub fn epoch(&self) -> i64 {
+        self.epoch.get().copied().unwrap_or_default()
     }
 
     /// Waits until this process is the leader.
@@ -80,20 +98,20 @@ impl Leadership {
     /// # Errors
     /// `ManagerError::LeadershipLost` when the election task has ended.
     pub async fn won(&mut self) -> Result<(), ManagerError> {
-        let won = self.0.wait_for(Option::is_some).await;
+        let won = self.until.wait_for(Option::is_some).await;
         won.map(drop).map_err(|_| ManagerError::LeadershipLost)
     }
 
     /// Waits until this process is no longer the leader.
     pub async fn lost(mut self) {
         loop {
-            let until = *self.0.borrow_and_update();
+            let until = *self.until.borrow_and_update();
             let Some(until) = until.filter(|until| Instant::now() < *until) else {
                 return;
             };
             tokio::select! {
                 () = sleep_until(until) => {}
-                changed = self.0.changed() => if changed.is_err() { return },
+                changed = self.until.changed() => if changed.is_err() { return },
             }
         }
     }
@@ -118,6 +136,7 @@ struct Election {
     leases: Api<Lease>,
     identity: String,
     told: watch::Sender<Option<Instant>>,
+    epoch: Arc<OnceLock<i64>>,
 }
 
 impl Election {
@@ -140,6 +159,7 @@ impl Election {
         loop {
             seen = match seen {
                 Some(seen) if seen.holder() == Some(&self.identity) => {
+                    self.epoch.get_or_init(|| seen.renewed());
                     self.told.send_replace(Some(start + GOOD_FOR));
                     sleep_until(start + RENEW).await;
                     Some(seen)

@@ -46,8 +46,18 @@ impl LeaseView {
         }
     }
 
-    /// The Lease as `identity` renews or acquires it at `time`.
+    /// When it was renewed, in microseconds since 1970; 0 where it does not say.
+    pub fn renewed(&self) -> i64 {
+        let spec = self.lease.spec.as_ref();
+        let time = spec.and_then(|spec| spec.renew_time.as_ref());
+        time.map_or(0, |time| time.0.as_microsecond())
+    }
+
+    /// The Lease as `identity` renews or acquires it at `time`; after its last renewal, also where that was by a clock that is ahead.
     pub fn held_by(&self, identity: &str, time: Timestamp) -> Lease {
+        let next = self.renewed().saturating_add(1);
+        let next = Timestamp::from_microsecond(next).unwrap_or(time);
+        let time = time.max(next);
         let spec = self.lease.spec.clone().unwrap_or_default();
         let taken = self.holder() != Some(identity);
         let transitions = spec.lease_transitions.unwrap_or(0) + i32::from(taken);
@@ -168,5 +178,16 @@ mod tests {
         let version = |lease: Lease| lease.metadata.resource_version;
         assert_eq!(version(seen.held_by("me", time(60))).as_deref(), Some("7"));
         assert_eq!(version(seen.given_back()).as_deref(), Some("7"));
+    }
+
+    #[test]
+    fn a_renewal_is_later_than_the_one_before_whatever_the_clocks_say() {
+        let start = Instant::now();
+        let other = LeaseView::new(first("tatara", "other", time(100)), None, start);
+        for (now, expected) in [(500, 500_000_000), (100, 100_000_001), (7, 100_000_001)] {
+            let mine = LeaseView::new(other.held_by("me", time(now)), Some(&other), start);
+            assert_eq!(mine.renewed(), expected, "{now}");
+        }
+        assert_eq!(LeaseView::new(Lease::default(), None, start).renewed(), 0);
     }
 }

@@ -23,7 +23,7 @@ pub use bmc::Bmcs;
 pub use install::Installs;
 pub use libvirt::Libvirt;
 pub use simulated::Simulated;
-pub use ssh::{Follows, Hosts, Server, Ssh};
+pub use ssh::{Follows, Hosts, Leader, Server, Ssh};
 
 /// The result of a verb. An error is internal or a conflict, and the pass is repeated; a problem that a user can fix is
 /// the finding of [`ActionOutcome::NotYet`].

@@ -13,7 +13,8 @@ use crate::kubeadm::{
     self, CRI_SOCKET, ClusterInput, Discovery, KubernetesVersion, LocalApi, NodeInput,
 };
 use crate::node::{
-    self, Bootstrap, ControlPlaneFile, PlannedUnit, Prepare, Role, Unit, UnitError, UnitSpec,
+    self, Bootstrap, ControlPlaneFile, JobKind, PlannedUnit, Prepare, Role, Unit, UnitError,
+    UnitSpec,
 };
 use crate::settings::{self, KUBELET};
 
@@ -139,14 +140,32 @@ fn upgrade_configuration(observed: &Observed) -> Result<String, String> {
     configuration.map_err(|error| error.to_string())
 }
 
-/// The kubelet in another version, or with other settings.
+/// The kubelet in another version, or with other settings. It has the name of settings only where kubeadm has written them on its
+/// host: else it would count as started with them, and not be once they are written.
 ///
 /// # Errors
 /// What is missing or cannot be used, for people.
 pub fn kubelet(observed: &Observed) -> Result<PlannedUnit, String> {
-    let settings = settings_digest(observed, false);
+    let settings = if starts_with_settings(observed) {
+        settings_digest(observed, false)
+    } else {
+        String::new()
+    };
     let spec = with_input(observed, |input| Ok(node::kubelet(input, &settings)));
     planned(observed, spec?)
+}
+
+/// Whether `kubeadm upgrade` has written on its host what kubeadm's ConfigMaps have; also while the host is not asked.
+pub fn starts_with_settings(observed: &Observed) -> bool {
+    let Some(seen) = observed.seen() else {
+        return true;
+    };
+    let status = seen.job(&observed.marker.job(JobKind::Upgrade));
+    let done = status.filter(|status| status.has_succeeded());
+    let done = done.map(|status| &status.identity);
+    let units = [upgrade(observed), whole_upgrade(observed)];
+    let mut units = units.iter().flatten();
+    units.any(|unit| done == Some(&unit.identity))
 }
 
 fn planned(observed: &Observed, spec: UnitSpec) -> Result<PlannedUnit, String> {

@@ -31,6 +31,8 @@ pub enum Event {
     Ended(UnitStatus),
     /// Nothing was started: the host is not the Machine's. The last line.
     Refused(Ownership),
+    /// Nothing was started: a later leader of the manager has looked at the host since. The last line.
+    Superseded,
     /// There is no such unit to follow. The last line.
     Absent,
 }
@@ -199,6 +201,7 @@ enum Line {
     Progress(Progress),
     Ended(UnitStatus),
     Refused { owner: Option<String> },
+    Superseded {},
     Absent {},
     Taken {},
     Ours {},
@@ -216,6 +219,7 @@ pub fn parse_event(line: &str) -> Result<Event, ParseError> {
         Line::Progress(progress) => Ok(Event::Progress(progress)),
         Line::Ended(status) => Ok(Event::Ended(status)),
         Line::Refused { owner } => Ok(Event::Refused(Ownership::read(owner))),
+        Line::Superseded {} => Ok(Event::Superseded),
         Line::Absent {} => Ok(Event::Absent),
         _ => Err(unexpected(WHAT, line)),
     }

@@ -7,6 +7,7 @@
 //! | `/var/lib/tatara/lock` | held (flock) by the one unit that works |
 //! | `/var/lib/tatara/machines/<uid>/<job>/` | `identity`, and `NN-step.{sh,log,rc}` of each step; `failed-<step>-<attempt>.log` of one that failed, and `failing` until it succeeds |
 //! | `/run/tatara/<uid>/<job>/` | secrets, in memory, deleted when the unit has ended |
+//! | `/run/tatara-looked` | the epoch of the latest leader of the manager that looked: what a former one sent starts nothing |
 //!
 //! Each function returns a [`Script`] to feed to `bash -s` as root. A [`Unit`]'s steps run one after
 //! another in one transient systemd unit; an exit code is written to the disk before the next step
@@ -38,8 +39,8 @@ pub use job::{Job, JobKind};
 pub use marker::{Marker, Owner, Ownership};
 pub use observation::{Observation, SoftwareVersions, parse_observation};
 pub use protocol::{
-    follow, follow_log, log, observe, retain, start_afresh, start_and_follow, start_decided, stop,
-    take_host,
+    Leader, follow, follow_log, log, observe, retain, start_afresh, start_and_follow,
+    start_decided, stop, take_host,
 };
 pub use render::{ParseError, RenderError, Script};
 pub use spec::UnitSpec;

@@ -16,6 +16,17 @@ use super::unit::{SecretFile, Step, Unit};
 /// than kubeadm's own waits together (about 15 minutes when nothing answers) and a slow image pull.
 const STEP_SECONDS: u32 = 45 * 60;
 
+/// The leader that looks at a host, for [`observe`].
+#[derive(Clone, Copy, Debug)]
+pub struct Leader<'a> {
+    /// UID of its management cluster, as in [`Marker::management`].
+    pub management: &'a str,
+    /// Namespace of the Machines that may have the host.
+    pub namespace: &'a str,
+    /// A number that a later leader has higher: microseconds since 1970.
+    pub epoch: i64,
+}
+
 /// Writes the marker, if the host has none. Its output is read by [`super::parse_take`].
 ///
 /// # Errors
@@ -29,28 +40,35 @@ pub fn take_host(marker: &Marker) -> Result<Script, RenderError> {
 /// [`super::Event`]s. A unit that failed or was interrupted is started again: use [`follow`] or
 /// [`observe`] to only query its state.
 ///
-/// `now` is the manager's clock; the host keeps the difference for its preflight.
+/// Nothing is started where a leader of a later `epoch` ([`Leader`]) has observed the host. `now` is the manager's clock; the host
+/// keeps the difference for its preflight.
 ///
 /// # Errors
 /// [`RenderError`]: a value contains a NUL character.
 pub fn start_and_follow(
     marker: &Marker,
     unit: &Unit,
+    epoch: i64,
     now: Timestamp,
 ) -> Result<Script, RenderError> {
-    start(marker, unit, &Start::default(), now)
+    start(marker, unit, &Start::default(), (epoch, now))
 }
 
 /// As [`start_and_follow`], also where the unit has succeeded: what it did was undone since.
 ///
 /// # Errors
 /// [`RenderError`]: a value contains a NUL character.
-pub fn start_afresh(marker: &Marker, unit: &Unit, now: Timestamp) -> Result<Script, RenderError> {
+pub fn start_afresh(
+    marker: &Marker,
+    unit: &Unit,
+    epoch: i64,
+    now: Timestamp,
+) -> Result<Script, RenderError> {
     let afresh = Start {
         afresh: true,
         ..Start::default()
     };
-    start(marker, unit, &afresh, now)
+    start(marker, unit, &afresh, (epoch, now))
 }
 
 /// As [`start_afresh`], of a unit that was decided on by an observation, also one in which it had succeeded: it has its
@@ -62,13 +80,14 @@ pub fn start_decided(
     marker: &Marker,
     unit: &Unit,
     seen: &Observation,
+    epoch: i64,
     now: Timestamp,
 ) -> Result<Script, RenderError> {
     let decided = Start {
         afresh: true,
         decided: Some(&seen.kubeadm_runs),
     };
-    start(marker, unit, &decided, now)
+    start(marker, unit, &decided, (epoch, now))
 }
 
 #[derive(Default)]
@@ -82,7 +101,7 @@ fn start(
     marker: &Marker,
     unit: &Unit,
     how: &Start<'_>,
-    now: Timestamp,
+    (epoch, now): (i64, Timestamp),
 ) -> Result<Script, RenderError> {
     let run = render::text(
         "run.sh",
@@ -99,6 +118,7 @@ fn start(
             identity => unit.identity(),
             afresh => how.afresh,
             decided => how.decided,
+            epoch,
             files,
             secrets,
             now => now.as_millisecond(),
@@ -117,12 +137,16 @@ pub fn follow(job: &Job) -> Result<Script, RenderError> {
     )
 }
 
-/// Gathers facts, marker, findings, units and versions. Prints what [`super::parse_observation`] reads.
+/// Gathers facts, marker, findings, units and versions. Prints what [`super::parse_observation`] reads. With a leader, the host
+/// starts nothing any more that a former one has sent, if its marker is of such a Machine.
 ///
 /// # Errors
-/// [`RenderError`]: the template is invalid.
-pub fn observe() -> Result<Script, RenderError> {
-    render::script("observe.sh", context! { units => unit_names() })
+/// [`RenderError`]: a value contains a NUL character.
+pub fn observe(leader: Option<Leader<'_>>) -> Result<Script, RenderError> {
+    let leader = leader.map(|one| {
+        context! { management => one.management, namespace => one.namespace, epoch => one.epoch }
+    });
+    render::script("observe.sh", context! { units => unit_names(), leader })
 }
 
 /// Stops the kubelet of a Machine for good. It leaves everything else as it is.

@@ -79,6 +79,7 @@ pub(super) const TEMPLATES: &[(&str, &str)] = templates!(
     "lib/marker.sh",
     "lib/moved.sh",
     "lib/occupied.sh",
+    "lib/owner-field.sh",
     "lib/owner.sh",
     "lib/packages.sh",
     "lib/paths.sh",

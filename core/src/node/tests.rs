@@ -171,7 +171,7 @@ fn a_script_does_not_show_what_is_in_it() {
         name: "kubeadm.yaml".into(),
         content: "canary".to_owned().into(),
     });
-    let script = start_and_follow(&marker(), &unit, Timestamp::UNIX_EPOCH).unwrap();
+    let script = start_and_follow(&marker(), &unit, 1, Timestamp::UNIX_EPOCH).unwrap();
     assert!(!script.as_str().contains("canary"), "secrets are encoded");
     assert!(script.as_str().contains("Y2FuYXJ5"));
     assert!(!format!("{script:?}{unit:?}").contains("anary"));
@@ -192,7 +192,7 @@ fn the_identity_is_that_of_the_steps_without_secrets_tokens_and_times() {
     assert_eq!(one.identity().len(), 64);
     let init = init(bootstrap("one")).render().unwrap();
     assert_ne!(one.identity(), init.identity());
-    let early = start_and_follow(&marker(), &one, Timestamp::UNIX_EPOCH).unwrap();
+    let early = start_and_follow(&marker(), &one, 1, Timestamp::UNIX_EPOCH).unwrap();
     assert!(early.as_str().contains(&one.identity()));
     let mut other = one.clone();
     other.steps[0].script.push_str("# changed\n");
@@ -290,7 +290,7 @@ fn the_names_of_jobs_on_hosts_stay() {
             steps: Vec::new(),
             secrets: Vec::new(),
         };
-        let start = start_and_follow(&marker(), &unit, Timestamp::UNIX_EPOCH).unwrap();
+        let start = start_and_follow(&marker(), &unit, 1, Timestamp::UNIX_EPOCH).unwrap();
         let variable = format!("\nunit='{name}' identity=");
         assert!(start.as_str().contains(&variable), "{variable}");
         let printed =

@@ -14,6 +14,7 @@
     reason = "the search prints, has a clock and two threads, and is told by the environment what to explore"
 )]
 
+mod mended;
 mod open;
 mod search;
 mod world;

@@ -119,7 +119,8 @@ async fn reset(
     })
     .render()
     .map_err(|error| ReconcileError::other("render the reset", error))?;
-    let script = node::start_decided(marker, &unit, seen, crate::clock::now())
+    let epoch = controller.hosts.epoch();
+    let script = node::start_decided(marker, &unit, seen, epoch, crate::clock::now())
         .map_err(|error| ReconcileError::other("render the reset", error))?;
     // the release may have been reverted since
     let live = patch::live(&controller.base.engine, observed.host.as_ref()).await?;

@@ -217,10 +217,11 @@ async fn launch(
     let job = observed
         .seen()
         .and_then(|seen| seen.job(&observed.marker.job(name)));
+    let epoch = controller.hosts.epoch();
     let script = if job.is_some_and(UnitStatus::has_succeeded) {
-        node::start_afresh(&observed.marker, unit, now)
+        node::start_afresh(&observed.marker, unit, epoch, now)
     } else {
-        node::start_and_follow(&observed.marker, unit, now)
+        node::start_and_follow(&observed.marker, unit, epoch, now)
     };
     follow(controller, observed, server, (name, Some(unit)), script).await
 }

@@ -20,6 +20,9 @@ use tatara_core::node::{
 /// How often a host with a running job is checked.
 const LOOK_AT_HOST: Duration = Duration::from_mins(1);
 
+/// Why a job was not started that a former leader has sent.
+const SUPERSEDED: &str = "a later leader of the manager has looked at the host since. If that repeats, two managers use it, for example because a management cluster was restored beside the one whose backup it is: stop one of them";
+
 #[derive(Default)]
 struct Machine {
     follow: Option<Follow>,
@@ -121,6 +124,7 @@ impl Follows {
             };
             let error = match (&output, &ended) {
                 (Err(error), _) => Some(error.to_string()),
+                (Ok(_), Some(Event::Superseded)) => Some(SUPERSEDED.to_owned()),
                 (Ok(_), Some(_)) => None,
                 (Ok(output), None) => Some(format!(
                     "{}: {}",
@@ -133,7 +137,7 @@ impl Follows {
                     uid = job.key,
                     unit = job.kind.as_str(),
                     error,
-                    "lost the output of a unit before its end"
+                    "a unit was not started, or its output ended before it"
                 );
             }
             let result = if output.is_ok() && ended.is_none() {
@@ -157,7 +161,7 @@ impl Follows {
 async fn until_it_hangs(session: &Session) -> RunError {
     loop {
         tokio::time::sleep(LOOK_AT_HOST).await;
-        let Ok(script) = observe() else { continue };
+        let Ok(script) = observe(None) else { continue };
         match session.run_within(script.as_str(), LOOK).await {
             Ok(_) | Err(RunError::Busy { .. }) => {}
             Err(error) => return error,
@@ -173,6 +177,7 @@ fn result_of(event: Option<&Event>) -> &'static str {
             UnitState::Running(_) | UnitState::Interrupted(_) => "interrupted",
         },
         Some(Event::Refused(_)) => "refused",
+        Some(Event::Superseded) => "superseded",
         _ => "disconnected",
     }
 }

@@ -77,6 +77,15 @@ impl Server for Host {
     }
 }
 
+/// This process, as it leads.
+#[derive(Clone, Debug, Default)]
+pub struct Leader {
+    /// UID of the management cluster.
+    pub management: String,
+    /// When it began to lead, in microseconds since 1970; later than any process before it.
+    pub epoch: i64,
+}
+
 /// All servers that the manager connects to.
 pub struct Hosts {
     pool: Pool,
@@ -84,14 +93,16 @@ pub struct Hosts {
     stores: Arc<Stores>,
     memory: Memory,
     contacts: Contacts,
+    leader: Leader,
     /// Observed control planes on them.
     pub sightings: Sightings,
 }
 
 impl Hosts {
     /// Starts without connections; they are opened on demand and kept.
-    pub fn new(stores: Arc<Stores>) -> Self {
+    pub fn new(stores: Arc<Stores>, leader: Leader) -> Self {
         Self {
+            leader,
             pool: Pool::new(),
             credentials: Credentials::default(),
             stores,
@@ -211,13 +222,28 @@ impl Hosts {
         })
     }
 
+    /// The number of this leader: a later one has a higher one, and a host starts nothing that a former one sent.
+    pub fn epoch(&self) -> i64 {
+        self.leader.epoch
+    }
+
+    fn look(&self, namespace: &str) -> Result<node::Script, node::RenderError> {
+        node::observe(Some(node::Leader {
+            management: &self.leader.management,
+            namespace,
+            epoch: self.leader.epoch,
+        }))
+    }
+
     /// Observes everything on a host that plans need, in one round trip.
     ///
     /// # Errors
     /// The host cannot be reached, or its answer is malformed.
     pub async fn observe(&self, host: &dyn Server) -> Result<Observation, ContactError> {
         let under_way = self.contacts.begin(&host.place());
-        let stdout = self.run_within(LOOK, host, node::observe()).await;
+        let stdout = self
+            .run_within(LOOK, host, self.look(&host.namespace()))
+            .await;
         let heard = stdout.is_ok().then(crate::clock::now);
         self.memory.heard(host.place(), heard);
         let seen = stdout.and_then(|stdout| node::parse_observation(&stdout).map_err(unreadable));

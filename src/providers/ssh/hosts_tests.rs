@@ -43,7 +43,7 @@ impl<F: Fn() + Send + Sync> Server for Reached<F> {
 #[tokio::test]
 async fn what_comes_of_a_contact_with_a_host_that_was_deleted_meanwhile_is_not_kept() {
     let sshd = Sshd::closed().await;
-    let hosts = Hosts::new(Arc::default());
+    let hosts = Hosts::new(Arc::default(), Leader::default());
     let server = Reached::quietly(sshd.target());
     let deleted = async {
         sshd.asked().await;
@@ -68,7 +68,7 @@ async fn what_comes_of_a_contact_with_a_host_that_was_deleted_meanwhile_is_not_k
 async fn a_connection_to_a_host_that_was_deleted_while_its_keys_were_read_is_not_kept() {
     let sshd = Sshd::closed().await;
     sshd.open();
-    let hosts = Hosts::new(Arc::default());
+    let hosts = Hosts::new(Arc::default(), Leader::default());
     let place = sshd.target().place();
     let deleted = Reached(sshd.target(), || hosts.forget_guest(&place));
     let kept = |session: Result<Arc<Session>, ContactError>| {

@@ -16,7 +16,7 @@ pub mod target;
 
 pub use credentials::Credentials;
 pub use follow::Follows;
-pub use hosts::{Hosts, Server};
+pub use hosts::{Hosts, Leader, Server};
 pub use place::marked;
 pub use provider::Ssh;
 pub use sightings::Sightings;

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 use serde_json::json;
 use tatara::gateway::{ConnectionKey, Credentials, Registry, Wake};
-use tatara::providers::{Hosts, Libvirt, Provider};
+use tatara::providers::{Hosts, Leader, Libvirt, Provider};
 use tatara_core::api::Machine;
 use tatara_core::machine::Observed;
 
@@ -55,7 +55,7 @@ async fn virtual_machines_fulfil_the_contract_of_providers() {
     contract::listed(&engine, |stores| &stores.machines).await;
     contract::listed(&engine, |stores| &stores.hypervisors).await;
     contract::listed(&engine, |stores| &stores.credentials).await;
-    let hosts = Arc::new(Hosts::new(engine.stores.clone()));
+    let hosts = Arc::new(Hosts::new(engine.stores.clone(), Leader::default()));
     let gateways = Arc::new(connected(&world));
     let libvirt = Libvirt::new(engine, hosts, gateways, contract::wakers());
     let world = OneHypervisor {

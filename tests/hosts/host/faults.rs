@@ -6,7 +6,7 @@ use tatara_core::node::{
 };
 
 use crate::host::cluster::Cluster;
-use crate::host::fleet::{Attached, Fleet, marker, now};
+use crate::host::fleet::{Attached, EPOCH, Fleet, marker, now};
 
 pub fn failure(events: &[Event]) -> &tatara_core::node::Failure {
     match events.last() {
@@ -43,7 +43,7 @@ fn init_and_join_survive_power_cuts_cut_connections_and_a_port_that_is_taken() {
     port_taken(&cluster);
     // the connection is cut, and the power: while etcd and the API server start
     let init = cluster.init("cp-1");
-    let mut attached = fleet.attach("cp", &start_and_follow(&cp, &init, now()).unwrap());
+    let mut attached = fleet.attach("cp", &start_and_follow(&cp, &init, EPOCH, now()).unwrap());
     until_step(&mut attached, "init");
     attached.kill();
     fleet.shell(
@@ -53,7 +53,7 @@ fn init_and_join_survive_power_cuts_cut_connections_and_a_port_that_is_taken() {
     fleet.power_cycle("cp");
     interrupted(&fleet, "cp", "cp-1", JobKind::Init, "init");
     // a second attempt undoes the first; its connection is cut, and attached again
-    let mut attached = fleet.attach("cp", &start_and_follow(&cp, &init, now()).unwrap());
+    let mut attached = fleet.attach("cp", &start_and_follow(&cp, &init, EPOCH, now()).unwrap());
     until_step(&mut attached, "init");
     attached.kill();
     cluster.succeed("cp", &cp, &init);
@@ -75,7 +75,7 @@ fn init_and_join_survive_power_cuts_cut_connections_and_a_port_that_is_taken() {
         systemctl daemon-reload";
     fleet.shell("w", held);
     let join = cluster.join("w", "w-1");
-    let mut attached = fleet.attach("w", &start_and_follow(&w, &join, now()).unwrap());
+    let mut attached = fleet.attach("w", &start_and_follow(&w, &join, EPOCH, now()).unwrap());
     until_step(&mut attached, "join");
     attached.kill();
     cluster.kubectl(
@@ -153,8 +153,8 @@ fn an_unprivileged_login_with_sudo_is_as_good_as_root() {
     };
     for script in [
         take_host(&ours).unwrap(),
-        start_and_follow(&ours, &unit, now()).unwrap(),
-        tatara_core::node::observe().unwrap(),
+        start_and_follow(&ours, &unit, EPOCH, now()).unwrap(),
+        tatara_core::node::observe(None).unwrap(),
     ] {
         let output = fleet.feed_as(
             "debian",

@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use tatara_core::node::{
-    Event, JobKind, Marker, Observation, Script, Take, Unit, observe, parse_event,
+    Event, JobKind, Leader, Marker, Observation, Script, Take, Unit, observe, parse_event,
     parse_observation, parse_take, start_and_follow, start_decided,
 };
+
+/// Of the leader from which scripts come.
+pub const EPOCH: i64 = 1;
 
 pub struct Fleet {
     name: &'static str,
@@ -127,7 +130,18 @@ impl Fleet {
     }
 
     pub fn observe(&self, host: &str) -> Observation {
-        parse_observation(&self.run(host, &observe().unwrap())).unwrap()
+        parse_observation(&self.run(host, &observe(None).unwrap())).unwrap()
+    }
+
+    /// The same, by the leader of this epoch.
+    pub fn observe_as(&self, host: &str, epoch: i64) -> Observation {
+        let marker = marker("m1");
+        let leader = Leader {
+            management: &marker.management,
+            namespace: &marker.namespace,
+            epoch,
+        };
+        parse_observation(&self.run(host, &observe(Some(leader)).unwrap())).unwrap()
     }
 
     pub fn take(&self, host: &str, marker: &Marker) -> Take {
@@ -138,9 +152,9 @@ impl Fleet {
     /// Runs a unit to its end; all that was printed, the end last.
     pub fn run_unit(&self, host: &str, marker: &Marker, unit: &Unit) -> Vec<Event> {
         let script = if unit.kind == JobKind::Reset {
-            start_decided(marker, unit, &self.observe(host), now())
+            start_decided(marker, unit, &self.observe(host), EPOCH, now())
         } else {
-            start_and_follow(marker, unit, now())
+            start_and_follow(marker, unit, EPOCH, now())
         };
         self.attach(host, &script.unwrap()).rest()
     }

@@ -7,7 +7,7 @@ use tatara_core::node::{Event, Job, JobKind, Role, UnitState, start_and_follow};
 
 use crate::host::cluster::Cluster;
 use crate::host::faults::until_step;
-use crate::host::fleet::{Fleet, lossy, marker, now, root};
+use crate::host::fleet::{EPOCH, Fleet, lossy, marker, now, root};
 use crate::support::versions::pinned;
 
 /// The archive of the cluster's images, as `imageArchives` names it.
@@ -94,7 +94,10 @@ fn power_cut_while_installing(cluster: &Cluster<'_>) {
     let (fleet, cp) = (cluster.fleet, marker("cp-1"));
     fleet.take("cp", &cp);
     let prepare = cluster.prepare(Role::ControlPlane, "cp");
-    let mut attached = fleet.attach("cp", &start_and_follow(&cp, &prepare, now()).unwrap());
+    let mut attached = fleet.attach(
+        "cp",
+        &start_and_follow(&cp, &prepare, EPOCH, now()).unwrap(),
+    );
     until_step(&mut attached, "kube");
     fleet.shell(
         "cp",

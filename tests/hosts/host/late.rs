@@ -6,7 +6,7 @@ use tatara_core::node::{
 
 use crate::host::cluster::Cluster;
 use crate::host::faults::{failure, until_step};
-use crate::host::fleet::now;
+use crate::host::fleet::{EPOCH, now};
 
 /// How a worker joins.
 pub type Join = fn(&Cluster<'_>, &Marker, &Unit);
@@ -20,8 +20,8 @@ pub fn no_reset(cluster: &Cluster<'_>, worker: &Marker, join: &Unit) {
 pub fn a_reset_waits_and_undoes_nothing(cluster: &Cluster<'_>, worker: &Marker, join: &Unit) {
     let fleet = cluster.fleet;
     let seen = fleet.observe("w");
-    let reset = start_decided(worker, &cluster.reset(), &seen, now()).unwrap();
-    let mut joins = fleet.attach("w", &start_and_follow(worker, join, now()).unwrap());
+    let reset = start_decided(worker, &cluster.reset(), &seen, EPOCH, now()).unwrap();
+    let mut joins = fleet.attach("w", &start_and_follow(worker, join, EPOCH, now()).unwrap());
     until_step(&mut joins, "join");
     let waits = fleet.attach("w", &reset);
     let joined = joins.rest();

@@ -10,7 +10,7 @@ use tatara_core::api::host::Privilege;
 use tatara_core::node::{JobKind, SecretFile, Step, Unit, start_and_follow};
 use tracing_subscriber::EnvFilter;
 
-use crate::host::fleet::{Fleet, lossy, marker, now};
+use crate::host::fleet::{EPOCH, Fleet, lossy, marker, now};
 use crate::support::canaries::{Canaries, CommandLines};
 
 const PASSPHRASE: &str = "canary-passphrase-4c1f";
@@ -103,7 +103,7 @@ async fn a_login_leaves_no_trace_of_its_secrets_and_says_when_sudo_refuses() {
             content: KEY_MATERIAL.to_owned().into(),
         }],
     };
-    let script = start_and_follow(&ours, &unit, now()).unwrap();
+    let script = start_and_follow(&ours, &unit, EPOCH, now()).unwrap();
     let pool = Pool::new();
     for (user, privilege) in [("root", Privilege::Root), ("debian", Privilege::Sudo)] {
         let session = pool

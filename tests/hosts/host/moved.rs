@@ -6,7 +6,7 @@ use tatara_core::node::{Role, start_and_follow};
 
 use crate::host::cluster::Cluster;
 use crate::host::faults::{codes, failure, until_step};
-use crate::host::fleet::{Fleet, marker, now};
+use crate::host::fleet::{EPOCH, Fleet, marker, now};
 use crate::host::life::nothing_of_kubernetes;
 
 /// As a cluster has it that was made before the kubelet's folder could be named only by its administrator.
@@ -38,7 +38,7 @@ fn a_reset_finds_what_is_elsewhere_and_stops_at_a_mount_that_stays() {
 
     // an init that was cut is undone there as well: kubeadm makes no etcd among the data of another
     let init = cluster.init("cp-1");
-    let mut attached = fleet.attach("cp", &start_and_follow(&cp, &init, now()).unwrap());
+    let mut attached = fleet.attach("cp", &start_and_follow(&cp, &init, EPOCH, now()).unwrap());
     until_step(&mut attached, "init");
     attached.kill();
     let begun = "timeout 200 bash -c 'until test -e /srv/etcd/member; do sleep 0.05; done'";

@@ -9,7 +9,7 @@ use tatara_core::node::{
     start_and_follow,
 };
 
-use crate::host::fleet::{Fleet, lossy, marker, now};
+use crate::host::fleet::{EPOCH, Fleet, lossy, marker, now};
 
 fn unit(kind: JobKind, steps: &[(&'static str, &str)]) -> Unit {
     Unit {
@@ -71,6 +71,7 @@ fn a_host_is_taken_once_and_its_units_are_followed_to_their_end() {
     secrets(&fleet);
     ordering(&fleet);
     stray_processes(&fleet);
+    looked_since(&fleet);
     cut::power_cut(&fleet);
     cut::stopping(&fleet);
     cut::losing_the_host(&fleet);
@@ -194,7 +195,7 @@ fn attaching(fleet: &Fleet) {
             ("last", "echo done >>/root/trace"),
         ],
     );
-    let script = start_and_follow(&ours, &work, now()).unwrap();
+    let script = start_and_follow(&ours, &work, EPOCH, now()).unwrap();
     let mut first = fleet.attach("a", &script);
     while first.next() != Some(Event::Progress(at("slow", 2, 3))) {}
     first.kill();
@@ -231,7 +232,7 @@ fn secrets(fleet: &Fleet) {
         name: "token".into(),
         content: "canary-5f1d".to_owned().into(),
     }];
-    let script = start_and_follow(&ours, &work, now()).unwrap();
+    let script = start_and_follow(&ours, &work, EPOCH, now()).unwrap();
     assert!(!format!("{script:?} {work:?}").contains("canary"));
     let events = fleet.run_unit("a", &ours, &work);
     assert!(matches!(end(&events), UnitState::Failed(_)));
@@ -250,9 +251,12 @@ fn ordering(fleet: &Fleet) {
     let gate = "mkfifo /root/gate; read -r _ </root/gate; rm /root/gate";
     let first = unit(JobKind::Prepare, &[("slow", gate)]);
     let second = unit(JobKind::Init, &[("next", "test ! -e /root/gate")]);
-    let mut one = fleet.attach("a", &start_and_follow(&ours, &first, now()).unwrap());
+    let mut one = fleet.attach("a", &start_and_follow(&ours, &first, EPOCH, now()).unwrap());
     assert_eq!(one.next(), Some(Event::Progress(at("slow", 1, 1))));
-    let mut two = fleet.attach("a", &start_and_follow(&ours, &second, now()).unwrap());
+    let mut two = fleet.attach(
+        "a",
+        &start_and_follow(&ours, &second, EPOCH, now()).unwrap(),
+    );
     assert_eq!(two.next(), Some(Event::Progress(at("next", 1, 1))));
     open_gate(fleet);
     assert_eq!(end(&one.rest()), &UnitState::Succeeded);
@@ -261,9 +265,9 @@ fn ordering(fleet: &Fleet) {
     let third = unit(JobKind::Prepare, &[("changed", "test ! -e /root/gate")]);
     let mut work = first.clone();
     work.steps[0].script += "# again\n";
-    let mut one = fleet.attach("a", &start_and_follow(&ours, &work, now()).unwrap());
+    let mut one = fleet.attach("a", &start_and_follow(&ours, &work, EPOCH, now()).unwrap());
     assert_eq!(one.next(), Some(Event::Progress(at("slow", 1, 1))));
-    let mut two = fleet.attach("a", &start_and_follow(&ours, &third, now()).unwrap());
+    let mut two = fleet.attach("a", &start_and_follow(&ours, &third, EPOCH, now()).unwrap());
     assert_eq!(two.next(), Some(Event::Progress(at("slow", 1, 1))));
     open_gate(fleet);
     one.rest(); // whichever unit it saw at its end
@@ -287,5 +291,62 @@ fn stray_processes(fleet: &Fleet) {
     assert_eq!(
         end(&fleet.run_unit("a", &ours, &next)),
         &UnitState::Succeeded
+    );
+}
+
+/// What a former leader has sent comes late: nothing is started once a later one has looked, and what runs is followed.
+fn looked_since(fleet: &Fleet) {
+    let ours = marker("m1");
+    let work = unit(
+        JobKind::Kubelet,
+        &[("one", "echo >>/root/started; sleep 2")],
+    );
+    let start = |epoch| {
+        let script = start_and_follow(&ours, &work, epoch, now()).unwrap();
+        fleet.attach("a", &script).rest()
+    };
+    let shown = |seen: &tatara_core::node::Observation| {
+        let job = seen.job(&ours.job(JobKind::Kubelet));
+        job.map(|status| status.state.clone())
+    };
+    fleet.observe_as("a", 5);
+    assert_eq!(shown(&fleet.observe_as("a", 6)), None);
+    // a look that comes late changes nothing
+    fleet.observe_as("a", 5);
+    assert_eq!(start(5), [Event::Superseded]);
+    assert_eq!(shown(&fleet.observe_as("a", 6)), None);
+    // whose start was on its way when a later one looked is seen by it
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| start(6));
+        fleet.shell(
+            "a",
+            "timeout 20 bash -c 'until test -e /root/started; do sleep 0.05; done'",
+        );
+        let seen = fleet.observe_as("a", 7);
+        assert_eq!(shown(&seen), Some(UnitState::Running(at("one", 1, 1))));
+        assert_eq!(end(&run.join().unwrap()), &UnitState::Succeeded);
+    });
+    // it has succeeded, so that nothing is started: its end is told
+    assert_eq!(end(&start(5)), &UnitState::Succeeded);
+    assert_eq!(fleet.shell("a", "wc -l </root/started"), "1\n");
+    // on the host of another's Machine nothing is noted, and one whose marker was edited by hand is still ours
+    fleet.shell(
+        "a",
+        r#"cd /var/lib/tatara; rm /run/tatara-looked; cp owner.json kept; sed -i 's/"default"/"other"/' owner.json"#,
+    );
+    fleet.observe_as("a", 8);
+    assert_eq!(
+        fleet.shell("a", "cat /run/tatara-looked 2>/dev/null || true"),
+        ""
+    );
+    fleet.shell(
+        "a",
+        r#"cd /var/lib/tatara; mv kept owner.json; sed -i 's/":"/": "/g' owner.json"#,
+    );
+    fleet.observe_as("a", 8);
+    assert_eq!(fleet.shell("a", "cat /run/tatara-looked"), "8\n");
+    fleet.shell(
+        "a",
+        r#"rm /root/started /run/tatara-looked; sed -i 's/": "/":"/g' /var/lib/tatara/owner.json"#,
     );
 }

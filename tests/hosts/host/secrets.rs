@@ -96,7 +96,7 @@ pub fn are_gone(fleet: &Fleet, host: &str, canaries: &Canaries) {
     assert_eq!(found(fleet, host, canaries), nothing, "{host}");
     let units = fleet.shell(host, "systemctl show --all 'tatara-*' 2>/dev/null; true");
     assert!(canaries.found_in(units.as_bytes()).is_empty(), "{host}");
-    let observed = fleet.run(host, &tatara_core::node::observe().unwrap());
+    let observed = fleet.run(host, &tatara_core::node::observe(None).unwrap());
     assert!(
         canaries.found_in(&observed).is_empty(),
         "{}",

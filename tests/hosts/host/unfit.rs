@@ -6,7 +6,7 @@ use tatara_core::node::{Role, Take, start_and_follow};
 
 use crate::host::cluster::Cluster;
 use crate::host::faults::{codes, failure};
-use crate::host::fleet::{Fleet, marker, now};
+use crate::host::fleet::{EPOCH, Fleet, marker, now};
 
 /// Makes everything wrong that a preflight looks at. What a host made of namespaces has from its
 /// machine (memory, swap, processor) is put in its place as the kernel would say it.
@@ -48,7 +48,7 @@ fn a_host_that_is_not_fit_says_everything_that_is_wrong_with_it_at_once() {
         .unwrap();
     let unit = cluster.prepare(Role::ControlPlane, "Not_A_Name");
     let late = now() - k8s_openapi::jiff::SignedDuration::from_hours(1);
-    let script = start_and_follow(&ours, &unit, late).unwrap();
+    let script = start_and_follow(&ours, &unit, EPOCH, late).unwrap();
     let events = fleet.attach("cp", &script).rest();
     let failed = failure(&events);
     assert_eq!(failed.at.step, "preflight");

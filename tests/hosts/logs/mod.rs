@@ -12,7 +12,7 @@ use serde_json::json;
 use tatara_core::api::{Host, Machine};
 use tatara_core::node::{JobKind, Step, Take, Unit, start_and_follow};
 
-use crate::host::fleet::{self, Fleet, marker, now};
+use crate::host::fleet::{self, EPOCH, Fleet, marker, now};
 use crate::support::kinds;
 use crate::support::plane::Plane;
 use crate::support::versions::pinned;
@@ -176,7 +176,7 @@ fn follow(site: &Site, uid: &str) {
     let marker = marker(uid);
     assert_eq!(site.fleet.take("a", &marker), Take::Taken);
     site.fleet.shell("a", "mkfifo /root/go");
-    let script = start_and_follow(&marker, &prepare(), now()).expect("a script");
+    let script = start_and_follow(&marker, &prepare(), EPOCH, now()).expect("a script");
     let mut unit = site.fleet.attach("a", &script);
     unit.next();
     let mut child = site.tatara(&["--follow"]).spawn().expect("tatara");

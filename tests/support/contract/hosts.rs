@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tatara::engine::Engine;
-use tatara::providers::{Bmcs, Hosts, Provider, Ssh};
+use tatara::providers::{Bmcs, Hosts, Leader, Provider, Ssh};
 use tatara_core::machine::Observed;
 
 use super::api::Api;
@@ -58,7 +58,12 @@ impl OneHost {
         listed(&engine, |stores| &stores.machines).await;
         listed(&engine, |stores| &stores.credentials).await;
         let bmcs = Arc::new(Bmcs::new(api.client(), stores.clone()));
-        let ssh = Ssh::new(engine.clone(), Arc::new(Hosts::new(stores)), bmcs, wakers());
+        let ssh = Ssh::new(
+            engine.clone(),
+            Arc::new(Hosts::new(stores, Leader::default())),
+            bmcs,
+            wakers(),
+        );
         Self { api, engine, ssh }
     }
 }

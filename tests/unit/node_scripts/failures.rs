@@ -69,7 +69,7 @@ impl Host {
 
     /// Runs a unit, and says how it ended.
     fn attempt(&self, unit: &Unit) -> UnitStatus {
-        ended(&self.run(&start_and_follow(&marker(), unit, tatara::clock::now()).unwrap()))
+        ended(&self.run(&start_and_follow(&marker(), unit, EPOCH, tatara::clock::now()).unwrap()))
     }
 
     /// How the unit is, as after a restart of the manager.

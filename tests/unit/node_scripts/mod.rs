@@ -23,10 +23,13 @@ use tatara_core::api::machine_provider_spec::{
 };
 use tatara_core::kubeadm::KubernetesVersion;
 use tatara_core::node::{
-    Bootstrap, JobKind, Marker, Prepare, Reset, Role, Unit, UnitError, UnitSpec, VirtualIpInput,
-    addons, archives, follow, follow_log, give_address, init, join, kubelet, log, observe, prepare,
-    reset, start_and_follow, stop, take_host, upgrade,
+    Bootstrap, JobKind, Leader, Marker, Prepare, Reset, Role, Unit, UnitError, UnitSpec,
+    VirtualIpInput, addons, archives, follow, follow_log, give_address, init, join, kubelet, log,
+    observe, prepare, reset, start_and_follow, stop, take_host, upgrade,
 };
+
+/// Of the leader from which the scripts come.
+const EPOCH: i64 = 2;
 
 fn settings(source: SoftwareSource, full: bool) -> NodeSettings {
     let mut settings = NodeSettings {
@@ -176,7 +179,7 @@ fn write_all(folder: &Path) {
             write(&name, &step.script);
         }
     }
-    let start = start_and_follow(&marker, &units()[0], tatara::clock::now()).unwrap();
+    let start = start_and_follow(&marker, &units()[0], EPOCH, tatara::clock::now()).unwrap();
     write("start.sh", start.as_str());
     write("take.sh", take_host(&marker).unwrap().as_str());
     write("stop.sh", stop(&marker).unwrap().as_str());
@@ -186,7 +189,12 @@ fn write_all(folder: &Path) {
     );
     let retain = tatara_core::node::retain(&marker).unwrap();
     write("retain.sh", retain.as_str());
-    write("observe.sh", observe().unwrap().as_str());
+    let leader = Leader {
+        management: "m",
+        namespace: "n",
+        epoch: EPOCH,
+    };
+    write("observe.sh", observe(Some(leader)).unwrap().as_str());
     write("log.sh", log("u", None).unwrap().as_str());
     write(
         "follow-log.sh",

@@ -13,7 +13,7 @@ fn observed(processes: &[&[&str]]) -> serde_json::Value {
     }
     stage.program("systemctl", "[[ $1 != --version ]] || echo systemd 252");
     stage.program("ip", "");
-    let script = observe().unwrap();
+    let script = observe(None).unwrap();
     let script = script.as_str().replace("/var/lib/tatara", root);
     let script = script.replace("/proc/[", &format!("{root}/proc/["));
     let output = stage.run(&script.replace("/etc/kubernetes", &format!("{root}/kubernetes")));

@@ -51,7 +51,8 @@ pub fn run(doing: &mut Doing, which: usize, observed: &Observed, kind: JobKind) 
         host: u8::try_from(host).expect("few"),
         run,
     };
-    if kind == JobKind::Kubelet && server.written != run.settings {
+    let has_name = kind == JobKind::Kubelet && units::starts_with_settings(observed);
+    if has_name && server.written != run.settings {
         doing.breaks("the kubelet starts under the name of settings that kubeadm did not write");
     }
     let goes_on = doing.starts(late, |state| state.start(host, run));
@@ -123,7 +124,8 @@ impl State {
         }
     }
 
-    /// What a manager that does not lead any more had decided comes to the server, which compares its marker alone.
+    /// What a manager that does not lead any more had decided comes to the server, which nobody has looked at since, and which compares
+    /// its marker.
     pub fn comes_late(&mut self) {
         let Some(late) = self.late else {
             return;
@@ -206,7 +208,7 @@ impl State {
                 server.initialized = run.kind == JobKind::Init;
                 server.joined = run.kind == JobKind::Join;
                 server.kubelet = Some(run.version);
-                server.written = Some(config);
+                (server.written, server.read) = (Some(config), Some(config));
                 self.nodes[host] = Some(Node {
                     of: run.of,
                     kubelet: run.version,
@@ -221,6 +223,7 @@ impl State {
             }
             (JobKind::Kubelet, None) => {
                 server.kubelet = Some(run.version);
+                server.read = server.written;
                 if let Some(node) = &mut self.nodes[host] {
                     node.kubelet = run.version;
                 }

@@ -125,6 +125,10 @@ impl Doing {
         let goes_on = self.effect(act);
         if is_late {
             self.state.late = Some(late);
+            // a prompt manager has looked before it decides anything
+            if self.state.is_prompt {
+                self.state.looked(usize::from(late.host));
+            }
         }
         goes_on
     }
@@ -177,8 +181,17 @@ fn report(doing: &mut Doing, which: usize, status: Status) {
 }
 
 impl State {
+    /// The manager that leads has looked at a server: what another one had decided before is not started there any more.
+    pub fn looked(&mut self, host: usize) {
+        let is_there = |late: &Late| usize::from(late.host) == host;
+        if !self.servers[host].silent && self.late.as_ref().is_some_and(is_there) {
+            self.late = None;
+        }
+    }
+
     /// A server was asked, and what it showed is remembered: until init is recorded, it is evidence of one.
     pub fn sight(&mut self, host: usize) {
+        self.looked(host);
         let server = &self.servers[host];
         if self.objects.cluster.initialized.is_some() && self.objects.secret.initialized.is_some() {
             return;

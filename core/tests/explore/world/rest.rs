@@ -169,5 +169,5 @@ fn is_wanted(state: &State, which: usize) -> bool {
     let node = state.nodes[host];
     let has_node = node.is_some_and(|node| !node.cordoned && Some(node.kubelet) == object.wants);
     let is_up = !object.is_control_plane || (state.serves(host) && server.api == object.wants);
-    has_node && is_up && object.status.updating.is_none()
+    has_node && is_up && super::settings::are_read(server) && object.status.updating.is_none()
 }

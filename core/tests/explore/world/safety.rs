@@ -1,7 +1,10 @@
 //! What must hold in every state.
 
 use tatara_core::node::JobKind;
+use tatara_core::settings::behind;
 
+use super::build::machine;
+use super::scope::cluster_spec;
 use super::state::{MOST, RunState, State};
 
 /// What is broken, if anything is.
@@ -14,11 +17,22 @@ pub fn broken(state: &State) -> Option<String> {
         .or_else(|| two_follow(state))
 }
 
-/// One node of the cluster is brought to other settings at a time.
+/// One node of the cluster is brought to other settings at a time. One that was begun, and whose edit was taken back, holds nobody
+/// while it is not Ready: the others had what they get.
 fn two_follow(state: &State) -> Option<String> {
-    let follow = state.objects.machines.iter().filter(|machine| {
-        let record = machine.record.filter(|_| machine.exists);
+    let spec = cluster_spec(state.objects.wants);
+    let begun = (0..MOST).filter(|which| {
+        let object = &state.objects.machines[*which];
+        let record = object.record.filter(|_| object.exists);
         record.is_some_and(|record| record.get().contains("\"applying\""))
+    });
+    let begun: Vec<usize> = begun.collect();
+    if begun.len() < 2 {
+        return None;
+    }
+    let follow = begun.into_iter().filter(|which| {
+        let object = &state.objects.machines[*which];
+        !behind(&machine(*which, object), spec).is_taken_back()
     });
     (follow.count() > 1).then(|| "two nodes follow settings at once".to_owned())
 }

@@ -9,7 +9,7 @@ use tatara_core::settings::{self, Settings};
 use super::build::{UIDS, machine};
 use super::pass::Doing;
 use super::scope::cluster_spec;
-use super::state::{MOST, State};
+use super::state::{MOST, Server, State};
 use super::text::Text;
 
 fn machines(state: &State) -> Vec<Arc<tatara_core::api::Machine>> {
@@ -79,4 +79,13 @@ pub fn apply(doing: &mut Doing, observed: &tatara_core::cluster::Observed, to: &
         state.objects.settings = Some(text);
         state.objects.writing = None;
     })
+}
+
+/// Whether the kubelet of a server has started with what kubeadm wrote for it.
+pub fn are_read(server: &Server) -> bool {
+    let of_kubelet = |text: Option<Text>| {
+        let all: serde_json::Value = serde_json::from_str(&text?.get()).expect("settings");
+        all.get(settings::KUBELET).cloned()
+    };
+    server.read == server.written || of_kubelet(server.read) == of_kubelet(server.written)
 }

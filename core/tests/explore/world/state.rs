@@ -151,6 +151,8 @@ pub struct Server {
     pub cost_nothing: bool,
     /// The settings of kubeadm's ConfigMaps that kubeadm wrote last for its kubelet.
     pub written: Option<Text>,
+    /// Those with which its kubelet started.
+    pub read: Option<Text>,
 }
 
 /// A job on a server.
@@ -321,6 +323,7 @@ impl State {
             self.memory.connected = true;
             for which in 0..MOST {
                 self.memory.look[which] = self.look(which);
+                self.looked(which);
             }
         }
     }

@@ -64,6 +64,7 @@ fn join() -> World {
         start: setup.done(),
         faults: Faults {
             cuts: true,
+            deposed: true,
             lag: true,
             jobs: true,
             silence: true,
@@ -111,6 +112,7 @@ fn init() -> World {
         start: setup.done(),
         faults: Faults {
             cuts: true,
+            deposed: true,
             jobs: true,
             silence: true,
             deletes: 0b11,
@@ -140,6 +142,7 @@ fn beside() -> World {
         start: setup.done(),
         faults: Faults {
             cuts: true,
+            deposed: true,
             jobs: true,
             deletes: 0b100,
             ..Faults::default()
@@ -161,8 +164,10 @@ fn settings() -> World {
         start: setup.done(),
         faults: Faults {
             cuts: true,
+            deposed: true,
             jobs: true,
             silence: true,
+            edits: &[0],
             ..Faults::default()
         },
         whole: ALL,
@@ -266,6 +271,7 @@ fn update() -> World {
         start,
         faults: Faults {
             cuts: true,
+            deposed: true,
             jobs: true,
             ..Faults::default()
         },

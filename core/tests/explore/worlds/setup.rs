@@ -98,7 +98,7 @@ impl Setup {
         (server.marker, server.begun) = (Some(of), is_plane);
         (server.initialized, server.joined) = (is_first, !is_first);
         (server.api, server.kubelet) = (is_plane.then_some(Version::Old), Some(Version::Old));
-        server.written = Some(settings);
+        (server.written, server.read) = (Some(settings), Some(settings));
         let done = |kind| Run {
             kind,
             of,

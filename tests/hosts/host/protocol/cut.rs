@@ -6,12 +6,12 @@ use tatara_core::node::{
 };
 
 use super::{at, end, open_gate, unit};
-use crate::host::fleet::{Fleet, lossy, marker, now};
+use crate::host::fleet::{EPOCH, Fleet, lossy, marker, now};
 
 pub fn power_cut(fleet: &Fleet) {
     let ours = marker("m1");
     let work = unit(JobKind::Init, &[("one", "true"), ("long", "sleep 1000")]);
-    let mut attached = fleet.attach("a", &start_and_follow(&ours, &work, now()).unwrap());
+    let mut attached = fleet.attach("a", &start_and_follow(&ours, &work, EPOCH, now()).unwrap());
     while attached.next() != Some(Event::Progress(at("long", 2, 2))) {}
     fleet.fleet(&["kill", "a"]);
     attached.kill();
@@ -28,7 +28,7 @@ pub fn power_cut(fleet: &Fleet) {
         .rest();
     assert_eq!(end(&events), &interrupted);
     // killed while somebody follows: told at once
-    let mut attached = fleet.attach("a", &start_and_follow(&ours, &work, now()).unwrap());
+    let mut attached = fleet.attach("a", &start_and_follow(&ours, &work, EPOCH, now()).unwrap());
     while attached.next() != Some(Event::Progress(at("long", 2, 2))) {}
     fleet.shell("a", "systemctl kill --signal=KILL tatara-m1-init.service");
     assert_eq!(end(&attached.rest()), &interrupted);
@@ -42,9 +42,15 @@ pub fn stopping(fleet: &Fleet) {
         unit(JobKind::Upgrade, &waits),
         unit(JobKind::Prepare, &[("prepares", "sleep 1000")]),
     );
-    let mut attached = fleet.attach("a", &start_and_follow(&ours, &upgrade, now()).unwrap());
+    let mut attached = fleet.attach(
+        "a",
+        &start_and_follow(&ours, &upgrade, EPOCH, now()).unwrap(),
+    );
     while attached.next() != Some(Event::Progress(at("long", 2, 2))) {}
-    let waiting = fleet.attach("a", &start_and_follow(&ours, &prepare, now()).unwrap());
+    let waiting = fleet.attach(
+        "a",
+        &start_and_follow(&ours, &prepare, EPOCH, now()).unwrap(),
+    );
     let mut other = ours.clone();
     other.cluster = "another".into();
     for refused in [marker("m2"), other] {
@@ -111,7 +117,7 @@ pub fn keys_that_a_unit_could_not_remove(fleet: &Fleet) {
         name: "root/etc/kubernetes/pki/ca.key".into(),
         content: "canary-77aa".to_owned().into(),
     }];
-    let script = start_and_follow(&ours, &work, now()).unwrap();
+    let script = start_and_follow(&ours, &work, EPOCH, now()).unwrap();
     let find = "grep -rl canary-77aa /run/tatara /var/lib/tatara 2>/dev/null || true";
 
     let stand_in = "/usr/local/bin/systemd-run";
@@ -158,7 +164,7 @@ pub fn freed_meanwhile(fleet: &Fleet) {
         unit(JobKind::Reset, &steps),
         unit(JobKind::Reset, &[("other", "true")]),
     );
-    let start = |unit| fleet.attach("a", &start_and_follow(&ours, unit, now()).unwrap());
+    let start = |unit| fleet.attach("a", &start_and_follow(&ours, unit, EPOCH, now()).unwrap());
     let mut runs = start(&before);
     let gate = Some(Event::Progress(at("gate", 1, 2)));
     while runs.next() != gate {}
