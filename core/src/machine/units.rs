@@ -156,7 +156,7 @@ pub fn kubelet(observed: &Observed) -> Result<PlannedUnit, String> {
 }
 
 /// Whether `kubeadm upgrade` has written on its host what kubeadm's ConfigMaps have; also while the host is not asked.
-pub fn starts_with_settings(observed: &Observed) -> bool {
+fn starts_with_settings(observed: &Observed) -> bool {
     let Some(seen) = observed.seen() else {
         return true;
     };

@@ -15,7 +15,6 @@
 )]
 
 mod mended;
-mod open;
 mod search;
 mod world;
 mod worlds;

@@ -5,7 +5,7 @@ use crate::world::events::Event::{self, *};
 use crate::world::events::Next;
 use crate::world::events::Who::{Cluster, Machine};
 use crate::world::events::happen;
-use crate::world::pass::Cut::Deposed;
+use crate::world::pass::Cut::{Deposed, Killed};
 use crate::world::safety::broken;
 use crate::worlds::named;
 
@@ -95,4 +95,20 @@ fn settings_taken_back_are_followed_by_one_node_at_a_time() {
         Pass(Cluster),
     ];
     holds("settings", &history);
+}
+
+/// The record of kubeadm init was written on the Secret alone when the manager was killed, and its Machine is deleted; it is
+/// completed from what its host shows: else the other candidate would wait for ever.
+#[test]
+fn a_record_of_init_on_the_secret_alone_is_completed_though_its_machine_is_deleted() {
+    let mut history = vec![Pass(Machine(0)); 4];
+    history.extend([
+        Goes(0),
+        Pass(Machine(0)),
+        Pass(Machine(0)),
+        Goes(0),
+        Goes(0),
+    ]);
+    history.extend([CutPass(Machine(0), 2, Killed), Delete(0)]);
+    holds("init", &history);
 }

@@ -1,16 +1,16 @@
 //! Performs the actions of a plan. What is read live before decides nothing here: see [`tatara_core::machine::live`]. Every action
 //! is idempotent.
 
-use kube::ResourceExt;
+use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use super::{Machines, etcd, nodes, record, settings, turn, units};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::providers::Server;
-use tatara_core::api::Machine;
 use tatara_core::api::cluster::TurnAction;
 use tatara_core::api::conditions::{ConditionType, Finding};
 use tatara_core::api::names::{FINALIZER_MACHINE, LABEL_CONTROL_PLANE};
+use tatara_core::api::{Cluster, Machine};
 use tatara_core::finalizers;
 use tatara_core::machine::Observed;
 use tatara_core::machine::live::claim::machine_basis;
@@ -298,9 +298,27 @@ async fn remove_finalizer(
 ) -> Result<ActionOutcome, ReconcileError> {
     let machine = observed.machine.as_ref();
     must_be_about(observed, over.is_about(observed.uid()))?;
+    if let Some(finding) = waits_for_cluster(controller, observed).await? {
+        return Ok(ActionOutcome::NotYet(finding));
+    }
     patch::remove_finalizer(&controller.base.engine, machine, FINALIZER_MACHINE).await?;
     controller.forget(observed.uid());
     Ok(ActionOutcome::Yes)
+}
+
+/// What a Machine waits for whose Cluster the store does not have, and the API server does.
+async fn waits_for_cluster(
+    controller: &Machines,
+    observed: &Observed,
+) -> Result<Option<Finding>, ReconcileError> {
+    let Some(name) = live::end::unseen_cluster(observed) else {
+        return Ok(None);
+    };
+    let client = controller.base.engine.client.clone();
+    let clusters: Api<Cluster> = Api::namespaced(client, &observed.marker.namespace);
+    let read = clusters.get_opt(name).await;
+    let cluster = read.map_err(ReconcileError::api(format!("read Cluster {name}")))?;
+    Ok(live::end::waits(cluster.as_ref()))
 }
 
 /// Requires that a proof is about this Machine.

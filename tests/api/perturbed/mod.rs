@@ -1,5 +1,5 @@
 //! The life of a cluster of simulated machines, whose manager reaches its API server through a proxy: events come late, watches end,
-//! lists are old, and at one write the manager is killed. Whatever that does, the life ends as it does undisturbed.
+//! lists are old by the time they come, and at one write the manager is killed. Whatever that does, the life ends as it does undisturbed.
 
 mod life;
 pub mod proxy;
@@ -21,6 +21,7 @@ async fn a_life_that_is_cut_off_at_a_write_ends_as_one_that_is_not() {
     let writes = proxy.writes();
     println!("{writes} writes of the manager; the end:\n{expected}");
     for (at, lost) in cuts(writes) {
+        let begun = std::time::Instant::now();
         let name = format!("cut-at-{at}-{}", format!("{lost:?}").to_lowercase());
         proxy.perturb(u64::try_from(at).expect("few"), Some((at, lost)));
         let life = Life::new(&site, &name);
@@ -29,6 +30,7 @@ async fn a_life_that_is_cut_off_at_a_write_ends_as_one_that_is_not() {
             () = replaces(&mut site, &proxy) => unreachable!("it is replaced once"),
         };
         assert_eq!(end, expected, "{name}");
+        println!("{name}: {:.1} s", begun.elapsed().as_secs_f64());
     }
 }
 

@@ -1,7 +1,6 @@
-//! Between a manager and its API server: events of watches come late, watches end, lists are as old as the last ones, and at a
-//! write all is cut off.
+//! Between a manager and its API server: events of watches come late, watches end, lists are old by the time they come, and at a write
+//! all is cut off. No list is older than its request: the manager asks for the newest, and an API server keeps that promise.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -20,9 +19,11 @@ use crate::support::dice::Dice;
 
 /// The largest request or list.
 const MOST: usize = 16 << 20;
-/// Of so many events of a watch one ends it, and the longest delay of an event.
+/// Of so many events of a watch one ends it.
 const EVENTS: usize = 40;
-const DELAY_MILLISECONDS: usize = 400;
+/// The longest delays of an event, and of a list.
+const EVENT_MILLISECONDS: usize = 400;
+const LIST_MILLISECONDS: usize = 1500;
 
 /// What is lost at a cut: the write does not reach the API server, or its answer does not reach the manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +51,6 @@ struct Way {
     dice: Option<Dice>,
     writes: usize,
     cut: Option<(usize, Lost)>,
-    /// The last answer to each list.
-    lists: HashMap<String, Bytes>,
 }
 
 impl Proxy {
@@ -66,7 +65,6 @@ impl Proxy {
                 dice: None,
                 writes: 0,
                 cut: None,
-                lists: HashMap::new(),
             }),
             is_cut: watch::Sender::new(false),
         });
@@ -131,6 +129,13 @@ impl Shared {
         std::future::pending().await
     }
 
+    async fn waits(&self, longest: usize) {
+        if let Some(milliseconds) = self.roll(longest) {
+            let milliseconds = u64::try_from(milliseconds).expect("few");
+            tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+        }
+    }
+
     fn roll(&self, sides: usize) -> Option<usize> {
         self.way().dice.as_mut().map(|dice| dice.roll(sides))
     }
@@ -149,21 +154,15 @@ async fn pass(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let is_read = request.method() == Method::GET;
     let is_watch = is_read && path.contains("watch=true");
     let is_list = is_read && path.contains("limit=") && !is_watch && !path.contains("continue=");
-    if is_list
-        && let Some(1) = shared.roll(2)
-        && let Some(old) = shared.way().lists.get(&path).cloned()
-    {
-        return answer(StatusCode::OK, &HeaderMap::new(), Body::from(old));
-    }
     let (status, headers, body) = forward(&shared, request).await;
     if lost == Some(Lost::Answer) {
         body.collect::<Vec<_>>().await;
         shared.ends().await;
     }
-    if is_list && status == StatusCode::OK {
+    if is_list {
         let body = to_bytes(Body::from_stream(body), MOST).await;
         let body = body.expect("a list");
-        shared.way().lists.insert(path, body.clone());
+        shared.waits(LIST_MILLISECONDS).await;
         return answer(status, &headers, Body::from(body));
     }
     let body = if is_watch && status == StatusCode::OK {
@@ -222,10 +221,7 @@ fn perturbed(shared: Arc<Shared>, body: Chunks) -> Chunks {
         let shared = shared.clone();
         async move {
             let ends = shared.roll(EVENTS) == Some(0);
-            if let Some(milliseconds) = shared.roll(DELAY_MILLISECONDS) {
-                let milliseconds = u64::try_from(milliseconds).expect("few");
-                tokio::time::sleep(Duration::from_millis(milliseconds)).await;
-            }
+            shared.waits(EVENT_MILLISECONDS).await;
             line.map(|line| (!ends).then_some(line))
         }
     });

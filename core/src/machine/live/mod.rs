@@ -4,6 +4,7 @@
 //! here a second time. The controllers read the facts and perform; they decide nothing.
 
 pub mod claim;
+pub mod end;
 pub mod etcd;
 pub mod keys;
 pub mod node;

@@ -28,6 +28,10 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     if let Some(plan) = unclear(observed) {
         return plan;
     }
+    // init was recorded on the CA Secret alone when the manager was stopped
+    if let Some(plan) = release::unrecorded(observed) {
+        return plan;
+    }
     if let Some(finding) = must_wait(observed) {
         // a worker whose label was edited away wakes nobody when it is gone
         let stays = finding.reason == Reason::LastControlPlane;

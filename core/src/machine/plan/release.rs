@@ -3,7 +3,7 @@
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
-use super::super::observed::{Contact, Infrastructure, Observed, Stuck};
+use super::super::observed::{Contact, Infrastructure, Observed, Placement, Stuck};
 use super::delete::{API_AGAIN, cluster_goes, deleted_at, deleting, finish, gone, of_user};
 use super::doubt::{self, ClusterName};
 use super::drain::{silent_api, waiting_for_api};
@@ -123,14 +123,7 @@ fn resetting(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan
                 ..Plan::waiting(finding)
             }
         }
-        Contact::Seen(seen) if made_control_plane(observed, seen) => {
-            let message = format!(
-                "Host {} has the control plane of the Cluster, as its marker says; recording it. It is reset only when the Cluster is deleted",
-                held.name
-            );
-            let finding = deleting(Reason::LastControlPlane, message);
-            Plan::act(Action::RecordInitialized, finding)
-        }
+        Contact::Seen(seen) if made_control_plane(observed, seen) => record(held),
         Contact::Seen(seen) => match Proof::of_host(&observed.marker, observed.is_begun(), seen) {
             Ok(proof) => finish(observed, &proof, now),
             Err(why) => {
@@ -164,6 +157,27 @@ fn resetting(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan
             held.name
         )),
     }
+}
+
+/// The record of a control plane that was made, where the host shows it before it was released, and the Cluster does not know of it.
+pub(super) fn unrecorded(observed: &Observed) -> Option<Plan> {
+    let Placement::Held(held) = &observed.placement else {
+        return None;
+    };
+    let Contact::Seen(seen) = &held.contact else {
+        return None;
+    };
+    let is_other = || of_another_cluster(observed, held, seen).is_some();
+    (made_control_plane(observed, seen) && !is_other()).then(|| record(held))
+}
+
+fn record(held: &Infrastructure) -> Plan {
+    let message = format!(
+        "Host {} has the control plane of the Cluster, as its marker says; recording it. It is reset only when the Cluster is deleted",
+        held.name
+    );
+    let finding = deleting(Reason::LastControlPlane, message);
+    Plan::act(Action::RecordInitialized, finding)
 }
 
 /// `kubeadm init` succeeded on the host, for another Cluster than that of the Machine.

@@ -43,7 +43,6 @@ pub fn run(doing: &mut Doing, which: usize, observed: &Observed, kind: JobKind) 
         of: u8::try_from(which).expect("few"),
         identity: identity(observed, kind),
         version: wanted(observed),
-        settings: doing.state.known().settings,
         state: RunState::Running(Step::First),
         is_forgotten: false,
     };
@@ -51,10 +50,6 @@ pub fn run(doing: &mut Doing, which: usize, observed: &Observed, kind: JobKind) 
         host: u8::try_from(host).expect("few"),
         run,
     };
-    let has_name = kind == JobKind::Kubelet && units::starts_with_settings(observed);
-    if has_name && server.written != run.settings {
-        doing.breaks("the kubelet starts under the name of settings that kubeadm did not write");
-    }
     let goes_on = doing.starts(late, |state| state.start(host, run));
     if goes_on {
         doing.state.memory.follow[which] = Some(kind);

@@ -54,7 +54,7 @@ pub fn perform(doing: &mut Doing, which: usize, observed: &Observed, action: &Ac
         }
         Action::ReturnTurn(over) => returns(doing, which, observed, over),
         Action::RecordSettings { record, begins } => {
-            if *begins && !super::settings::may_begin(&doing.state, observed) {
+            if *begins && super::settings::may_begin(&doing.state, observed).is_some() {
                 return false;
             }
             let record = Text::of(record);

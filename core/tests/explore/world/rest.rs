@@ -2,6 +2,8 @@
 
 use tatara_core::api::conditions::{ConditionType, Finding, Reason, Severity, Status};
 
+use tatara_core::machine::plan::Action;
+
 use super::build::machine_name;
 use super::events::{Event, Next, everybody, happen};
 use super::pass::passed;
@@ -118,7 +120,12 @@ fn is_well(state: &State, which: usize) -> bool {
 /// Whether a Machine tells a person to do something; or names another one that is not well either, and does.
 fn is_asked(state: &State, which: usize, seen: u8) -> bool {
     let passed = passed(state.view(which));
-    let findings = &passed.plan.findings;
+    let mut findings = passed.plan.findings.clone();
+    // what is said once its action is refused
+    let begins = |action: &Action| matches!(action, Action::RecordSettings { begins: true, .. });
+    if passed.plan.actions.iter().any(begins) {
+        findings.extend(super::settings::may_begin(state, &passed.observed));
+    }
     let names = |other: &usize| {
         let name = format!("machine {}", machine_name(*other));
         let is_plane = state.objects.machines[*other].is_control_plane;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tatara_core::api::conditions::Finding;
 use tatara_core::machine::Observed;
 use tatara_core::machine::live::settings as live;
 use tatara_core::settings::{self, Settings};
@@ -19,14 +20,14 @@ fn machines(state: &State) -> Vec<Arc<tatara_core::api::Machine>> {
         .collect()
 }
 
-/// Whether the node of a Machine may begin to follow by now.
-pub fn may_begin(state: &State, observed: &Observed) -> bool {
+/// Why the node of a Machine may not begin to follow by now.
+pub fn may_begin(state: &State, observed: &Observed) -> Option<Finding> {
     if live::goes_on(observed) {
-        return true;
+        return None;
     }
     let spec = cluster_spec(state.known().wants);
-    let next = live::next(&machines(state), spec, |_| true, |_| false);
-    next.is_none_or(|next| live::may_begin(observed, &next).is_none())
+    let next = live::next(&machines(state), spec, |_| true, |_| false)?;
+    live::may_begin(observed, &next)
 }
 
 /// What the control plane was made with, by the record of a Machine.

@@ -163,8 +163,6 @@ pub struct Run {
     pub of: u8,
     pub identity: Text,
     pub version: Version,
-    /// The settings of kubeadm's ConfigMaps by which it was planned.
-    pub settings: Option<Text>,
     pub state: RunState,
     /// A backup that was restored since knows nothing of it, or it was started by a manager that did not lead any more.
     pub is_forgotten: bool,

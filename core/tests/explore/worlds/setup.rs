@@ -104,7 +104,6 @@ impl Setup {
             of,
             identity: Text::of(""),
             version: Version::Old,
-            settings: Some(settings),
             state: RunState::Succeeded,
             is_forgotten: false,
         };

@@ -1,6 +1,7 @@
 //! What an effect requires of what was read live just before it.
 
 mod claim;
+mod end;
 mod etcd;
 mod node;
 mod record;
