@@ -234,8 +234,11 @@ fn note<K: Resource<DynamicType = ()>>(
     conditions: &[Condition],
     more: &Value,
 ) {
+    // this one is written once there was trouble with the profile
+    let comes_late = |one: &&Condition| one.type_ == "ProfilePublished" && one.status == "True";
     let conditions: BTreeMap<_, _> = conditions
         .iter()
+        .filter(|one| !comes_late(one))
         .map(|one| (&one.type_, format!("{} {}", one.status, one.reason)))
         .collect();
     let owners = object.owner_references().iter();
