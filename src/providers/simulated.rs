@@ -307,13 +307,21 @@ struct Birth {
 
 impl Birth {
     /// Only the pauses can be cancelled: a request that was sent may have been executed.
-    async fn run(self) -> Result<(), kube::Error> {
+    async fn run(mut self) -> Result<(), kube::Error> {
         if !pause(self.boot, &self.end).await {
             return Ok(());
         }
         let nodes: Api<Node> = Api::all(self.client);
         let name = self.node.metadata.name.clone().unwrap_or_default();
+        if self.ready.is_zero() {
+            // at once: a manager that is killed in between would leave a Node that nobody makes Ready
+            let status = self.node.status.get_or_insert_default();
+            status.conditions = Some(vec![is_ready()]);
+        }
         nodes.create(&PostParams::default(), &self.node).await?;
+        if self.ready.is_zero() {
+            return Ok(());
+        }
         if !pause(self.ready, &self.end).await {
             // the manager may not have observed the Node yet, and would then leave it behind
             return nodes
@@ -321,16 +329,8 @@ impl Birth {
                 .await
                 .map(drop);
         }
-        let condition = NodeCondition {
-            type_: "Ready".into(),
-            status: Status::True.as_str().into(),
-            reason: Some("Simulated".into()),
-            message: Some("simulated machine".into()),
-            last_transition_time: Some(Time(crate::clock::now())),
-            ..NodeCondition::default()
-        };
         let status = NodeStatus {
-            conditions: Some(vec![condition]),
+            conditions: Some(vec![is_ready()]),
             ..NodeStatus::default()
         };
         let body = Patch::Merge(json!({ "status": status }));
@@ -339,6 +339,17 @@ impl Birth {
             .patch_status(&name, &parameters, &body)
             .await
             .map(drop)
+    }
+}
+
+fn is_ready() -> NodeCondition {
+    NodeCondition {
+        type_: "Ready".into(),
+        status: Status::True.as_str().into(),
+        reason: Some("Simulated".into()),
+        message: Some("simulated machine".into()),
+        last_transition_time: Some(Time(crate::clock::now())),
+        ..NodeCondition::default()
     }
 }
 
