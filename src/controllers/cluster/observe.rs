@@ -42,7 +42,8 @@ pub async fn observe(
     let initialized_by = annotation(ANNOTATION_INITIALIZED);
     let spec = spec(&cluster, &machines);
     let now = crate::clock::now();
-    if !deleting {
+    // of a cluster that stays, Nodes are deleted
+    if !deleting || cluster.was_external() {
         secrets::observe(controller, &cluster, now).await?;
     }
     let known = controller.workloads.known.get(&uid);

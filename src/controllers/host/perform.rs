@@ -164,7 +164,7 @@ async fn delete_left_node(controller: &Hosts, owner: &Marker) -> Result<(), Reco
     let stores = controller.base.stores();
     let has_machine = stores.machines.by_uid(&owner.uid).is_some();
     let cluster = stores.clusters.get(&owner.namespace, &owner.cluster);
-    // after a restart, the kubeconfig of a Cluster that is deleted is not read
+    // after a restart, its kubeconfig may not be read yet
     let is_external = cluster.as_ref().is_some_and(|cluster| {
         let uid = cluster.uid().unwrap_or_default();
         controller.workloads.known.get(&uid).kubeconfig.external || cluster.was_external()

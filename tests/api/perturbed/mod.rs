@@ -9,8 +9,9 @@ use crate::perturbed::proxy::{Lost, Proxy};
 use crate::simulated::site::Site;
 use crate::support::dice::Dice;
 
-/// So many lives are disturbed, unless `EVERY=1` asks for each write.
+/// So many lives are disturbed, at one of so many writes, unless `EVERY=1` asks for each. A life has a few more.
 const LIVES: usize = 10;
+const WRITES: usize = 80;
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a management plane"]
@@ -43,7 +44,7 @@ fn cuts(writes: usize) -> Vec<(usize, Lost)> {
             .collect();
     }
     let mut dice = Dice::new(1);
-    let mut cut = |which: usize| (1 + dice.roll(writes), both[which % 2]);
+    let mut cut = |which: usize| (1 + dice.roll(WRITES), both[which % 2]);
     (0..LIVES).map(&mut cut).collect()
 }
 

@@ -47,6 +47,10 @@ pub fn plan(observed: &Observed) -> Plan {
         if observed.sets_left > 0 || observed.machines.iter().any(|machine| !machine.deleting) {
             plan.actions.push(Action::DeleteChildren);
         }
+        // their Nodes are in a cluster that stays, and a manager that has started since is not connected with it
+        if observed.external && !observed.connected && observed.kubeconfig_problem.is_none() {
+            plan.actions.push(Action::Connect);
+        }
         let count = |control_plane: bool| {
             observed
                 .machines

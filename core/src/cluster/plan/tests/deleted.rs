@@ -56,3 +56,23 @@ fn the_profile_goes_first_then_the_machines_then_the_rest() {
         (condition, "Finishing", &[]),
     );
 }
+
+#[test]
+fn a_cluster_that_stays_is_connected_until_the_nodes_of_its_machines_are_deleted() {
+    let mut observed = observed(&json!({
+        "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": [FINALIZER_CLUSTER],
+    }));
+    (observed.external, observed.connected) = (true, false);
+    observed.machines = vec![machine(false, true)];
+    assert_eq!(plan(&observed).actions, [Action::Connect]);
+    let problem = Some("Secret a-kubeconfig: it is not a kubeconfig".to_owned());
+    observed.kubeconfig_problem = problem;
+    assert_eq!(plan(&observed).actions, []);
+    observed.kubeconfig_problem = None;
+    observed.machines.clear();
+    assert_eq!(plan(&observed).actions, [Action::Finish]);
+    // Tatara's own goes with its hosts
+    observed.machines = vec![machine(false, true)];
+    observed.external = false;
+    assert_eq!(plan(&observed).actions, []);
+}
