@@ -91,7 +91,8 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
             case.deleting && turn == Some(ME) && is_proven(case)
         }
         Action::RecordInitialized => {
-            !case.deleting && is_ours(case) && case.owner == "made" && initialized_by.is_none()
+            let goes = case.deleting && cluster_goes(case);
+            !goes && is_ours(case) && case.owner == "made" && initialized_by.is_none()
         }
         Action::UpdateNode { .. } | Action::RemoveToken => !case.deleting && case.node == "ready",
         Action::Drain { .. } | Action::AwaitVolumes { .. } => {
