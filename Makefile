@@ -46,6 +46,10 @@ explore: ## what may happen to control planes, in every order, with up to two fa
 	@hack/explore $(WORLD)
 .PHONY: explore
 
+planted: ## whether make explore finds bugs: guards taken back, one at a time, each with the invariant that finds it (NAMES="a b")
+	@hack/planted $(NAMES)
+.PHONY: planted
+
 crds: ## the definitions in crds/, from the types
 	@hack/cargo run --locked --quiet -- crds --directory crds
 

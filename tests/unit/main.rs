@@ -17,6 +17,7 @@ mod crds;
 mod docs;
 mod durable_facts;
 mod node_scripts;
+mod planted;
 mod redfish;
 mod rollout;
 #[path = "../support/mod.rs"]

@@ -27,7 +27,9 @@ use worlds::World;
 fn explore(world: &World, bounds: Bounds) -> Found {
     let begun = Instant::now();
     let found = search(&world.start, &world.faults, bounds);
-    let end = if found.exhausted {
+    let end = if found.trouble.is_some() {
+        "broken".to_owned()
+    } else if found.exhausted {
         "exhausted".to_owned()
     } else {
         format!("cut at {} states", bounds.states)
