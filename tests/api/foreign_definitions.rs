@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 use crate::support::plane::Plane;
-use crate::support::programs::program;
+use crate::support::programs::kubectl;
 
 /// As another project defines Machines; applied by the very tool that applies ours.
 const FOREIGN: &str = r#"
@@ -25,8 +25,8 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 "#;
 
-fn kubectl(plane: &Plane, arguments: &[&str], input: &str) -> Output {
-    let mut child = Command::new(program("kubectl"))
+fn asked(plane: &Plane, arguments: &[&str], input: &str) -> Output {
+    let mut child = kubectl()
         .args(arguments)
         .env("KUBECONFIG", plane.dir().join("admin.kubeconfig"))
         .stdin(Stdio::piped())
@@ -63,7 +63,7 @@ fn a_foreign_definition_is_refused_and_not_overwritten() {
         assert!(said.contains(part), "no \"{part}\" in: {said}");
     }
 
-    let made = kubectl(&plane, &["apply", "--server-side", "-f", "-"], FOREIGN);
+    let made = asked(&plane, &["apply", "--server-side", "-f", "-"], FOREIGN);
     assert!(made.status.success());
     let ours = concat!(env!("CARGO_MANIFEST_DIR"), "/crds");
     let apply = [
@@ -73,14 +73,14 @@ fn a_foreign_definition_is_refused_and_not_overwritten() {
         "-f",
         ours,
     ];
-    let refused = kubectl(&plane, &apply, "");
+    let refused = asked(&plane, &apply, "");
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(
         !refused.status.success() && said.contains("conflict"),
         "{said}"
     );
     let get = ["get", "crd", "machines.cluster.k8s.io", "-o", "json"];
-    let kept = String::from_utf8(kubectl(&plane, &get, "").stdout).expect("text");
+    let kept = String::from_utf8(asked(&plane, &get, "").stdout).expect("text");
     assert!(kept.contains("another project") && !kept.contains("continued by Tatara"));
 
     let said = manager(&plane);

@@ -3,21 +3,20 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::plane::Plane;
-use super::programs::program;
+use super::programs::kubectl;
 
 static INSTALLED: OnceLock<Installed> = OnceLock::new();
 
 /// A plane in which Tatara is installed; it lives as long as the tests of the file.
 pub struct Installed {
     plane: Arc<Plane>,
-    kubectl: String,
 }
 
 /// What a command said.
@@ -67,7 +66,6 @@ impl Installed {
     fn new() -> Self {
         let installed = Self {
             plane: Plane::shared(),
-            kubectl: program("kubectl"),
         };
         installed
             .run(
@@ -107,7 +105,7 @@ impl Installed {
 
     /// `kubectl ACTION ARGUMENTS`, with this on its standard input.
     pub fn run_with(&self, action: &str, arguments: &[&str], input: &str) -> Said {
-        let mut child = Command::new(&self.kubectl)
+        let mut child = kubectl()
             .arg(action)
             .args(arguments)
             .arg("--kubeconfig")

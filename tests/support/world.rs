@@ -17,7 +17,7 @@ use super::commands::{both, done};
 use super::conditions::{is_true, of_host, said};
 use super::environment::{Of, surround};
 use super::left;
-use super::programs::program;
+use super::programs::kubectl;
 use super::wait::within;
 
 pub struct World {
@@ -183,7 +183,7 @@ impl World {
     }
 
     fn kubectl_with(&self, kubeconfig: &str) -> Command {
-        let mut command = Command::new(program("kubectl"));
+        let mut command = kubectl();
         command.arg("--kubeconfig").arg(self.run().join(kubeconfig));
         command
     }

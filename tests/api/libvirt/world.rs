@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::commands::{both, done, values};
 use crate::support::plane::Plane;
-use crate::support::programs::program;
+use crate::support::programs::kubectl;
 use crate::support::wait::until_true;
 
 /// Name of the Hypervisor object, and of the Secret beside it.
@@ -22,7 +22,6 @@ pub const HYPERVISOR: &str = "hypervisor-a";
 pub struct World {
     name: &'static str,
     subnet: &'static str,
-    kubectl: String,
     dir: tempfile::TempDir,
     manager: Child,
     plane: Plane,
@@ -40,10 +39,9 @@ impl World {
     /// A Cluster `c`, and a Hypervisor that is Available.
     pub async fn new(name: &'static str, subnet: &'static str) -> Self {
         let plane = Plane::own();
-        let kubectl = program("kubectl");
         let dir = tempfile::tempdir().expect("a temporary folder");
         for path in ["templates/install/if-missing", "crds", "templates/install"] {
-            let mut apply = Command::new(&kubectl);
+            let mut apply = kubectl();
             apply
                 .arg("--kubeconfig")
                 .arg(plane.dir().join("admin.kubeconfig"));
@@ -56,7 +54,6 @@ impl World {
         let mut world = Self {
             name,
             subnet,
-            kubectl,
             manager: manage(&plane, &dir),
             dir,
             plane,
@@ -279,7 +276,7 @@ impl World {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.kubectl);
+        let mut command = kubectl();
         command
             .arg("--kubeconfig")
             .arg(self.plane.dir().join("admin.kubeconfig"))

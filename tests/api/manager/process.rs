@@ -7,11 +7,12 @@ use std::process::{Child, Command, Stdio};
 use crate::manager::world::repository;
 use crate::support::commands::done;
 use crate::support::plane::Plane;
+use crate::support::programs::kubectl;
 
 /// The definitions and the manager's rights, as the README installs them.
-pub fn install(kubectl: &str, plane: &Plane) {
+pub fn install(plane: &Plane) {
     let apply = |path: &str| {
-        let mut command = Command::new(kubectl);
+        let mut command = kubectl();
         let kubeconfig = plane.dir().join("admin.kubeconfig");
         command.arg("--kubeconfig").arg(kubeconfig);
         command.args(["apply", "--server-side", "-f", &repository(path)]);

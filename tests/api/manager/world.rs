@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::manager::process::{install, manage, manage_guarded, manage_packed};
 use crate::support::commands::{both, done};
 use crate::support::plane::Plane;
-use crate::support::programs::program;
+use crate::support::programs::kubectl;
 use crate::support::wait::until_true;
 
 /// The Secrets that the manager makes for a cluster.
@@ -68,7 +68,6 @@ spec:
 
 pub struct World {
     namespace: &'static str,
-    kubectl: String,
     dir: tempfile::TempDir,
     manager: Child,
     identity: &'static str,
@@ -85,12 +84,10 @@ impl World {
     /// a Host that does not answer.
     pub async fn new(namespace: &'static str) -> Self {
         let plane = Plane::own();
-        let kubectl = program("kubectl");
         let dir = tempfile::tempdir().expect("a temporary folder");
-        install(&kubectl, &plane);
+        install(&plane);
         let world = Self {
             namespace,
-            kubectl,
             manager: manage(&plane, dir.path(), MANAGER),
             identity: MANAGER,
             dir,
@@ -223,7 +220,7 @@ impl World {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.kubectl);
+        let mut command = kubectl();
         let kubeconfig = self.plane.dir().join("admin.kubeconfig");
         command.arg("--kubeconfig").arg(kubeconfig);
         command.args(["-n", self.namespace]).args(arguments);
