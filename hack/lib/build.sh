@@ -1,6 +1,6 @@
 # Builds one program from its pinned Go module (or, pause, from hack/image/pause.c).
 # shellcheck shell=bash disable=SC2154
-# Expects the variables of describe() in hack/binaries, and $label for messages.
+# Expects the variables of describe() in hack/binaries, $label for messages, and in $rest the names that come after it.
 
 build() {   # build OUTPUT
   local log=$CACHE/log/$name-$version.log
@@ -15,9 +15,25 @@ build() {   # build OUTPUT
   grep -qE "[[:space:]]$(module_path) $version( |\$)" "$dir/go.mod" ||
     die "hack/go/$module/go.mod does not pin $(module_path) $version, which hack/versions asks for"
   command -v go >/dev/null || die "go is needed to build $name $version (the official release could not be used): run hack/doctor"
-  say "$label: building from its Go module"
+  local began=$SECONDS
+  say "$label: building from its Go module$(about)"
   compile "$1" "$dir" >"$log" 2>&1 &
   follow $! || { tail -n 20 "$log" >&2; die "$name $version did not build; the whole log is $log"; }
+  echo $((SECONDS - began)) >"$CACHE/log/$name.seconds"
+}
+
+# seconds NAME: how long it took here last time, or else on two processors; what is built after others is quicker, because
+# they share what they import
+seconds() {
+  cat "$CACHE/log/$1.seconds" 2>/dev/null || awk -v name="$1" '$1 == name {print $2; found = 1} END {if (!found) print 60}' "$HACK/go/seconds"
+}
+
+about() {   # how long it takes, and everything with what follows
+  local own all other
+  own=$(seconds "$name") all=$own
+  for other in $rest; do all=$((all + $(seconds "${other%@*}"))); done
+  printf ', about %s' "$(elapsed "$own")"
+  ((all == own)) || printf '; with what follows about %s' "$(elapsed "$all")"
 }
 
 module_path() { case $module in kubernetes-*) echo k8s.io/kubernetes ;; cni-plugins) echo github.com/containernetworking/plugins ;; cluster-inventory-api) echo sigs.k8s.io/cluster-inventory-api ;; coredns) echo github.com/coredns/coredns ;; *) echo "$package" ;; esac; }
