@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{Namespace, Node, Secret};
@@ -19,6 +20,9 @@ use crate::support::wait::eventually;
 
 const FROM: &str = "v1.36.3";
 const TO: &str = "v1.36.4";
+const A_MOMENT: Duration = Duration::from_secs(2);
+/// Longer than any status is held back (docs/architecture.md, one pass).
+const HELD_BACK: Duration = Duration::from_secs(20);
 
 pub struct Life {
     client: Client,
@@ -38,8 +42,8 @@ impl Life {
         }
     }
 
-    /// Lives it; what there was just before its Cluster was deleted, as text.
-    pub async fn live(&self) -> String {
+    /// Lives it; what there was just before its Cluster was deleted, as text. That is waited for where it is known.
+    pub async fn live(&self, expected: Option<&str>) -> String {
         self.begin().await;
         self.until_ready(2, FROM).await;
         self.patch(json!({"spec": {"replicas": 3}})).await;
@@ -50,7 +54,7 @@ impl Life {
         self.until_ready(3, TO).await;
         self.patch(json!({"spec": {"replicas": 1}})).await;
         self.until_ready(1, TO).await;
-        let end = self.until_still().await;
+        let end = self.until_still(expected).await;
         self.end().await;
         end
     }
@@ -139,15 +143,17 @@ impl Life {
         .await;
     }
 
-    /// Waits until the objects are the same for a while.
-    async fn until_still(&self) -> String {
-        let mut last = String::new();
-        let mut times = 0;
+    /// Waits until the objects are the same for a while: that may be short where they are as expected.
+    async fn until_still(&self, expected: Option<&str>) -> String {
+        let (mut last, mut since) = (String::new(), Instant::now());
         eventually("objects that stay", async || {
             let now = self.objects().await;
-            times = if now == last { times + 1 } else { 0 };
-            last.clone_from(&now);
-            (times > 10).then_some(now)
+            if now != last {
+                (last, since) = (now, Instant::now());
+            }
+            let is_expected = expected == Some(last.as_str());
+            let enough = if is_expected { A_MOMENT } else { HELD_BACK };
+            (since.elapsed() > enough).then(|| last.clone())
         })
         .await
     }

@@ -18,7 +18,7 @@ const WRITES: usize = 80;
 async fn a_life_that_is_cut_off_at_a_write_ends_as_one_that_is_not() {
     let mut site = Site::new().await;
     let proxy = site.go_through_proxy().await;
-    let expected = Life::new(&site, "undisturbed").live().await;
+    let expected = Life::new(&site, "undisturbed").live(None).await;
     let writes = proxy.writes();
     println!("{writes} writes of the manager; the end:\n{expected}");
     for (at, lost) in cuts(writes) {
@@ -27,7 +27,7 @@ async fn a_life_that_is_cut_off_at_a_write_ends_as_one_that_is_not() {
         proxy.perturb(u64::try_from(at).expect("few"), Some((at, lost)));
         let life = Life::new(&site, &name);
         let end = tokio::select! {
-            end = life.live() => end,
+            end = life.live(Some(&expected)) => end,
             () = replaces(&mut site, &proxy) => unreachable!("it is replaced once"),
         };
         assert_eq!(end, expected, "{name}");
