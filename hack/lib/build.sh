@@ -25,7 +25,9 @@ build() {   # build OUTPUT
 # seconds NAME: how long it took here last time, or else on two processors; what is built after others is quicker, because
 # they share what they import
 seconds() {
-  cat "$CACHE/log/$1.seconds" 2>/dev/null || awk -v name="$1" '$1 == name {print $2; found = 1} END {if (!found) print 60}' "$HACK/go/seconds"
+  # a killed run may have left an empty file
+  grep -xE '[0-9]+' "$CACHE/log/$1.seconds" 2>/dev/null ||
+    awk -v name="$1" '$1 == name {print $2; found = 1} END {if (!found) print 60}' "$HACK/go/seconds"
 }
 
 about() {   # how long it takes, and everything with what follows
