@@ -299,7 +299,10 @@ fn looked_since(fleet: &Fleet) {
     let ours = marker("m1");
     let work = unit(
         JobKind::Kubelet,
-        &[("one", "echo >>/root/started; sleep 2")],
+        &[(
+            "one",
+            "echo >>/root/started; timeout 60 bash -c 'until test -e /root/seen; do sleep 0.05; done'",
+        )],
     );
     let start = |epoch| {
         let script = start_and_follow(&ours, &work, epoch, now()).unwrap();
@@ -323,6 +326,7 @@ fn looked_since(fleet: &Fleet) {
             "timeout 20 bash -c 'until test -e /root/started; do sleep 0.05; done'",
         );
         let seen = fleet.observe_as("a", 7);
+        fleet.shell("a", "touch /root/seen");
         assert_eq!(shown(&seen), Some(UnitState::Running(at("one", 1, 1))));
         assert_eq!(end(&run.join().unwrap()), &UnitState::Succeeded);
     });

@@ -30,7 +30,9 @@ pub async fn does_not_hold_a_dead_host(world: &World, bmc: &SimulatedBmc) {
     unguard(&member).await;
 }
 
-/// A pod that only this host takes, and that nothing else deletes while its Node does not answer.
+/// A pod that only this host takes, and that nothing else deletes while its Node does not answer. Its budget asks for more
+/// than there is: one that asks for this pod alone lets it be evicted in the moment in which it is not ready any more and the
+/// budget's status does not say so yet (`unhealthyPodEvictionPolicy: IfHealthyBudget`).
 async fn guard(member: &Client) {
     let labels = json!({"app": NAME});
     let tolerated = |key: &str| json!({"key": key, "operator": "Exists", "effect": "NoExecute"});
@@ -42,7 +44,7 @@ async fn guard(member: &Client) {
             "containers": [{"name": "sleep", "image": "localhost/tools:1", "imagePullPolicy": "Never",
                 "command": ["sleep", "100000"]}]}}}});
     let budget = json!({"metadata": {"name": NAME}, "spec": {
-        "maxUnavailable": 0, "selector": {"matchLabels": labels}}});
+        "minAvailable": 2, "selector": {"matchLabels": labels}}});
     let deployments: Api<Deployment> = Api::namespaced(member.clone(), "default");
     let deployment = serde_json::from_value(deployment).expect("a Deployment");
     let new = PostParams::default();
