@@ -16,7 +16,7 @@
 use serde::Serialize;
 
 use crate::control_plane::Members;
-use crate::node::{JobKind, Marker, Observation, Ownership, UnitState};
+use crate::node::{JobKind, LAST_OF_RESET, Marker, Observation, Ownership, UnitState};
 use crate::power::PowerState;
 
 /// Why nothing of a Machine runs any more.
@@ -88,7 +88,7 @@ impl Proof {
         // the last step removes the marker, and nothing else does
         let is_reset = reset.is_some_and(|unit| match &unit.state {
             UnitState::Succeeded => true,
-            UnitState::Interrupted(at) => at.index == at.total,
+            UnitState::Interrupted(at) => at.index == at.total && at.step == LAST_OF_RESET,
             UnitState::Running(_) | UnitState::Failed(_) => false,
         });
         let is_foreign = matches!(seen.owner, Ownership::Owner(_));

@@ -5,7 +5,7 @@ use std::fmt;
 use std::future::pending;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use futures::future::{Either, select};
@@ -30,6 +30,9 @@ const ABANDONED: usize = COMMANDS / 2;
 /// Time limit of sshd's answer to a check after a script exceeded its own.
 const PONG: Duration = Duration::from_secs(5);
 
+/// Connections that this process has opened.
+static OPENED: AtomicI64 = AtomicI64::new(0);
+
 /// A connection to a host, shared by all callers.
 ///
 /// It closes after its last user; a tunnel is a user too.
@@ -42,6 +45,7 @@ pub struct Session {
     slots: Arc<Semaphore>,
     opening: Arc<Mutex<()>>,
     counts: Arc<Counts>,
+    number: i64,
     /// Whether it is unusable: the server opens no channel on it, or does not answer.
     refused: AtomicBool,
     /// The jump host before it, shared with other sessions.
@@ -64,9 +68,15 @@ impl Session {
             slots: Arc::new(Semaphore::new(COMMANDS)),
             opening: Arc::new(Mutex::new(())),
             counts: Arc::default(),
+            number: OPENED.fetch_add(1, Ordering::Relaxed),
             refused: AtomicBool::new(false),
             _via: via,
         }
+    }
+
+    /// Its number among the connections of this process: a later one has a higher one.
+    pub fn number(&self) -> i64 {
+        self.number
     }
 
     /// Runs a bash script as root and waits for its end.

@@ -7,7 +7,7 @@
 //! | `/var/lib/tatara/lock` | held (flock) by the one unit that works |
 //! | `/var/lib/tatara/machines/<uid>/<job>/` | `identity`, and `NN-step.{sh,log,rc}` of each step; `failed-<step>-<attempt>.log` of one that failed, and `failing` until it succeeds |
 //! | `/run/tatara/<uid>/<job>/` | secrets, in memory, deleted when the unit has ended |
-//! | `/run/tatara-looked` | the epoch of the latest leader of the manager that looked: what a former one sent starts nothing |
+//! | `/run/tatara-looked` | the number of the latest connection of a leading manager that looked: what came over a former one starts nothing |
 //!
 //! Each function returns a [`Script`] to feed to `bash -s` as root. A [`Unit`]'s steps run one after
 //! another in one transient systemd unit; an exit code is written to the disk before the next step
@@ -45,9 +45,9 @@ pub use protocol::{
 pub use render::{ParseError, RenderError, Script};
 pub use spec::UnitSpec;
 pub use steps::{
-    Bootstrap, DECIDED_LATE, DECIDED_STEP, POST_KUBEADM, Prepare, Reset, Role, UPGRADE_STEP,
-    UnitError, VirtualIpInput, addons, address, archives, give_address, init, join, kubelet,
-    prepare, reset, upgrade,
+    Bootstrap, DECIDED_LATE, DECIDED_STEP, LAST_OF_RESET, POST_KUBEADM, Prepare, Reset, Role,
+    UPGRADE_STEP, UnitError, VirtualIpInput, addons, address, archives, give_address, init, join,
+    kubelet, prepare, reset, upgrade,
 };
 pub use unit::{ControlPlaneFile, SecretFile, Step, Unit};
 

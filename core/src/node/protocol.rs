@@ -23,7 +23,8 @@ pub struct Leader<'a> {
     pub management: &'a str,
     /// Namespace of the Machines that may have the host.
     pub namespace: &'a str,
-    /// A number that a later leader has higher: microseconds since 1970.
+    /// A number that a later connection has higher, also of a later leader: microseconds since 1970 when that began to lead,
+    /// and the connections since.
     pub epoch: i64,
 }
 

@@ -119,9 +119,6 @@ async fn reset(
     })
     .render()
     .map_err(|error| ReconcileError::other("render the reset", error))?;
-    let epoch = controller.hosts.epoch();
-    let script = node::start_decided(marker, &unit, seen, epoch, crate::clock::now())
-        .map_err(|error| ReconcileError::other("render the reset", error))?;
     // the release may have been reverted since
     let live = patch::live(&controller.base.engine, observed.host.as_ref()).await?;
     if !released::is_same(&observed.host, &live) {
@@ -133,6 +130,9 @@ async fn reset(
     let Ok(session) = controller.hosts.session(observed.host.as_ref()).await else {
         return Ok(ActionOutcome::LookAgain(TRY_AGAIN));
     };
+    let epoch = controller.hosts.epoch(&session);
+    let script = node::start_decided(marker, &unit, seen, epoch, crate::clock::now())
+        .map_err(|error| ReconcileError::other("render the reset", error))?;
     let (waker, host) = (controller.base.wakers.hosts.clone(), observed.host.clone());
     let wake = Box::new(move || waker.wake_object(&host));
     let job = marker.job(JobKind::Reset);

@@ -147,13 +147,9 @@ async fn run_job(
 ) -> Result<ActionOutcome, ReconcileError> {
     let server = controller.providers.of(observed).server(observed)?;
     if is_running(observed, name) {
-        follow(
-            controller,
-            observed,
-            server.as_ref(),
-            (name, None),
-            node::follow(&observed.marker.job(name)),
-        )
+        follow(controller, observed, server.as_ref(), (name, None), |_| {
+            node::follow(&observed.marker.job(name))
+        })
         .await
     } else {
         start(controller, observed, server.as_ref(), name).await
@@ -217,11 +213,13 @@ async fn launch(
     let job = observed
         .seen()
         .and_then(|seen| seen.job(&observed.marker.job(name)));
-    let epoch = controller.hosts.epoch();
-    let script = if job.is_some_and(UnitStatus::has_succeeded) {
-        node::start_afresh(&observed.marker, unit, epoch, now)
-    } else {
-        node::start_and_follow(&observed.marker, unit, epoch, now)
+    let is_afresh = job.is_some_and(UnitStatus::has_succeeded);
+    let script = |epoch| {
+        if is_afresh {
+            node::start_afresh(&observed.marker, unit, epoch, now)
+        } else {
+            node::start_and_follow(&observed.marker, unit, epoch, now)
+        }
     };
     follow(controller, observed, server, (name, Some(unit)), script).await
 }
@@ -231,10 +229,8 @@ async fn follow(
     observed: &Observed,
     server: &dyn Server,
     (name, started): (JobKind, Option<&Unit>),
-    script: Result<node::Script, node::RenderError>,
+    script: impl FnOnce(i64) -> Result<node::Script, node::RenderError>,
 ) -> Result<ActionOutcome, ReconcileError> {
-    let script = script
-        .map_err(|error| ReconcileError::other(format!("render unit {}", name.as_str()), error))?;
     let session = match controller.hosts.session(server).await {
         Ok(session) => session,
         Err(error) => {
@@ -243,6 +239,8 @@ async fn follow(
             return Ok(ActionOutcome::NotYet(live::about(name, finding)));
         }
     };
+    let script = script(controller.hosts.epoch(&session))
+        .map_err(|error| ReconcileError::other(format!("render unit {}", name.as_str()), error))?;
     let (waker, namespace, machine) = (
         controller.base.wakers.machines.clone(),
         observed.marker.namespace.clone(),

@@ -21,7 +21,7 @@ use tatara_core::node::{
 const LOOK_AT_HOST: Duration = Duration::from_mins(1);
 
 /// Why a job was not started that a former leader has sent.
-const SUPERSEDED: &str = "a later leader of the manager has looked at the host since. If that repeats, two managers use it, for example because a management cluster was restored beside the one whose backup it is: stop one of them";
+const SUPERSEDED: &str = "a later leader of the manager has looked at the host since. If that repeats, two managers use it, for example because a management cluster was restored beside the one whose backup it is: stop one of them. If there is no other, its Lease was lost or a clock was set back: remove /run/tatara-looked on that host";
 
 #[derive(Default)]
 struct Machine {

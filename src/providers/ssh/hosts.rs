@@ -82,7 +82,8 @@ impl Server for Host {
 pub struct Leader {
     /// UID of the management cluster.
     pub management: String,
-    /// When it began to lead, in microseconds since 1970; later than any process before it.
+    /// When it began to lead, in microseconds since 1970; later than any process before it, and than what that one counted
+    /// up from its own.
     pub epoch: i64,
 }
 
@@ -222,17 +223,21 @@ impl Hosts {
         })
     }
 
-    /// The number of this leader: a later one has a higher one, and a host starts nothing that a former one sent.
-    pub fn epoch(&self) -> i64 {
-        self.leader.epoch
+    /// The number of this connection: one that is opened later has a higher one, also that of a later leader. A host starts
+    /// nothing that was sent over a connection before the one over which it was last looked at: packets of one that was given
+    /// up may still arrive.
+    pub fn epoch(&self, session: &Session) -> i64 {
+        self.leader.epoch.saturating_add(session.number())
     }
 
-    fn look(&self, namespace: &str) -> Result<node::Script, node::RenderError> {
-        node::observe(Some(node::Leader {
+    async fn look(&self, host: &dyn Server) -> Result<Vec<u8>, ContactError> {
+        let session = self.session(host).await?;
+        let script = node::observe(Some(node::Leader {
             management: &self.leader.management,
-            namespace,
-            epoch: self.leader.epoch,
-        }))
+            namespace: &host.namespace(),
+            epoch: self.epoch(&session),
+        }));
+        output_of(&session, LOOK, host, script).await
     }
 
     /// Observes everything on a host that plans need, in one round trip.
@@ -241,9 +246,7 @@ impl Hosts {
     /// The host cannot be reached, or its answer is malformed.
     pub async fn observe(&self, host: &dyn Server) -> Result<Observation, ContactError> {
         let under_way = self.contacts.begin(&host.place());
-        let stdout = self
-            .run_within(LOOK, host, self.look(&host.namespace()))
-            .await;
+        let stdout = self.look(host).await;
         let heard = stdout.is_ok().then(crate::clock::now);
         self.memory.heard(host.place(), heard);
         let seen = stdout.and_then(|stdout| node::parse_observation(&stdout).map_err(unreadable));
@@ -280,35 +283,8 @@ impl Hosts {
         host: &dyn Server,
         script: Result<node::Script, node::RenderError>,
     ) -> Result<Vec<u8>, ContactError> {
-        self.run_within(ACT, host, script).await
-    }
-
-    async fn run_within(
-        &self,
-        limit: Duration,
-        host: &dyn Server,
-        script: Result<node::Script, node::RenderError>,
-    ) -> Result<Vec<u8>, ContactError> {
-        let script = script.map_err(unreadable)?;
         let session = self.session(host).await?;
-        let output = session
-            .run_within(script.as_str(), limit)
-            .await
-            .map_err(|error| run_failed(&error))?;
-        if output.code == Some(0) {
-            return Ok(output.stdout);
-        }
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        Err(ContactError {
-            reason: Reason::ScriptFailed,
-            message: format!(
-                "a script of Tatara failed with {} on {}: {}",
-                output.end(),
-                host.address(),
-                stderr.trim()
-            ),
-            transient: true,
-        })
+        output_of(&session, ACT, host, script).await
     }
 
     async fn target(&self, host: &dyn Server) -> Result<Target, ContactError> {
@@ -347,6 +323,34 @@ pub fn run_failed(error: &crate::remote::RunError) -> ContactError {
 }
 
 /// The error of a server that uses a Secret which its list of Secrets lacks.
+/// The standard output of a short script, which succeeds within its time limit.
+async fn output_of(
+    session: &Session,
+    limit: Duration,
+    host: &dyn Server,
+    script: Result<node::Script, node::RenderError>,
+) -> Result<Vec<u8>, ContactError> {
+    let script = script.map_err(unreadable)?;
+    let output = session
+        .run_within(script.as_str(), limit)
+        .await
+        .map_err(|error| run_failed(&error))?;
+    if output.code == Some(0) {
+        return Ok(output.stdout);
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(ContactError {
+        reason: Reason::ScriptFailed,
+        message: format!(
+            "a script of Tatara failed with {} on {}: {}",
+            output.end(),
+            host.address(),
+            stderr.trim()
+        ),
+        transient: true,
+    })
+}
+
 fn unnamed(name: &str) -> ContactError {
     ContactError {
         reason: Reason::CredentialMissing,

@@ -13,7 +13,7 @@ pub fn unseen_cluster(observed: &Observed) -> Option<&str> {
     let label = observed.machine.labels().get(LABEL_CLUSTER);
     label
         .map(String::as_str)
-        .filter(|_| observed.cluster.is_none())
+        .filter(|name| !name.is_empty() && observed.cluster.is_none())
 }
 
 /// What it waits for, if that Cluster exists.

@@ -8,7 +8,7 @@ mod virtual_ip;
 
 pub use bootstrap::{Bootstrap, POST_KUBEADM, init, join};
 pub use prepare::{Prepare, Role, prepare};
-pub use reset::{DECIDED_LATE, DECIDED_STEP, Reset, reset};
+pub use reset::{DECIDED_LATE, DECIDED_STEP, LAST_OF_RESET, Reset, reset};
 pub use update::{UPGRADE_STEP, addons, archives, kubelet, upgrade};
 pub use virtual_ip::{VirtualIpInput, address, give_address};
 

@@ -15,6 +15,8 @@ pub struct Reset<'a> {
 
 /// The first step of a reset, which undoes nothing.
 pub const DECIDED_STEP: &str = "decided";
+/// Its last step, which removes the marker.
+pub const LAST_OF_RESET: &str = "release";
 /// Its exit code where kubeadm has run since the reset was decided on.
 pub const DECIDED_LATE: i32 = 79;
 
@@ -47,7 +49,7 @@ pub fn reset(input: &Reset<'_>) -> UnitSpec {
                 networks(),
             ),
             step(
-                "release",
+                LAST_OF_RESET,
                 "The marker",
                 "steps/reset-release.sh",
                 context! {},

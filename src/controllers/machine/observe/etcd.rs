@@ -6,12 +6,14 @@ use kube::ResourceExt;
 
 use super::super::Machines;
 use crate::controllers::unreadable;
+use crate::controllers::whose::ProviderObject as _;
 use crate::controllers::workloads::Workloads;
+use crate::store::Key;
 use tatara_core::api::Cluster;
 use tatara_core::control_plane::Members;
 use tatara_core::control_plane::component::Components;
 use tatara_core::machine::{
-    Contact, ControlPlaneMachine, Infrastructure, LastLook, Lookup, Observed, Placement,
+    Contact, ControlPlaneMachine, Infrastructure, LastLook, Lookup, Observed, Placement, is_begun,
 };
 use tatara_core::node::JobKind;
 
@@ -37,13 +39,33 @@ pub(super) fn components(
     known.components.get(machine).cloned()
 }
 
+/// The control-plane Machines of a Cluster for which kubeadm was started: as they record it, or as their host shows, of which a
+/// management cluster that was restored from a backup may know nothing.
+fn with_kubeadm(controller: &Machines, cluster: &Cluster) -> Vec<Arc<tatara_core::api::Machine>> {
+    let stores = controller.base.stores();
+    let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
+    let mut machines = stores.machines.by(&Key::ControlPlane(namespace, name));
+    let runs = |uid: &String| {
+        controller
+            .looks
+            .get(uid)
+            .unwrap_or_default()
+            .job()
+            .is_some()
+    };
+    machines.retain(|machine| {
+        machine.is_ours(stores) && (is_begun(machine) || machine.uid().as_ref().is_some_and(runs))
+    });
+    machines
+}
+
 /// The other control-plane Machines of a Cluster for which kubeadm was started.
 pub(super) fn others(
     controller: &Machines,
     cluster: &Cluster,
     uid: &str,
 ) -> Vec<ControlPlaneMachine> {
-    let mut machines = controller.control_planes.machines(cluster);
+    let mut machines = with_kubeadm(controller, cluster);
     machines.retain(|machine| machine.uid().as_deref() != Some(uid));
     // the commands of the user after a join change no member
     let has_node = |machine: &tatara_core::api::Machine| {
