@@ -1,6 +1,7 @@
 //! Why the present state of a Cluster lets no Machine of a template be made: the versions that run, or its endpoint.
 
 use std::sync::Arc;
+use tatara_core::Why;
 
 use kube::ResourceExt;
 
@@ -15,7 +16,7 @@ use tatara_core::api::{
     Cluster, ClusterProviderSpec, Machine, MachineDeployment, MachineSet, MachineTemplate,
 };
 use tatara_core::kubeadm::{KubernetesVersion, VersionError, version};
-use tatara_core::machine_deployment::{TemplateProblem, has_control_plane, runs};
+use tatara_core::machine_deployment::{has_control_plane, runs};
 use tatara_core::machine_set::Gate;
 
 /// Blocks creation on version skew: a kubelet newer than the API server is not supported, nor a control plane older than
@@ -65,11 +66,7 @@ fn gate(stores: &Stores, name: &str, template: &MachineTemplate, namespace: &str
 }
 
 /// Why a template of control planes can never be run as it is, by what runs.
-pub fn problem(
-    stores: &Stores,
-    deployment: &MachineDeployment,
-    namespace: &str,
-) -> Option<TemplateProblem> {
+pub fn problem(stores: &Stores, deployment: &MachineDeployment, namespace: &str) -> Option<Why> {
     let template = &deployment.spec.template;
     let cluster = stores
         .clusters
@@ -78,10 +75,10 @@ pub fn problem(
         return None;
     }
     let error = step(stores, &cluster, template)?;
-    Some(TemplateProblem {
-        reason: Reason::UnsupportedVersion,
-        message: format!("spec.template: {error}"),
-    })
+    Some(Why::new(
+        Reason::UnsupportedVersion,
+        format!("spec.template: {error}"),
+    ))
 }
 
 /// The Cluster of the Machines that a MachineDeployment makes.

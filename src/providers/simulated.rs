@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tatara_core::Why;
 use tatara_core::api::conditions::{Reason, Status};
 
 use futures::FutureExt as _;
@@ -25,7 +26,7 @@ use crate::engine::{ActionOutcome, Engine, ReconcileError};
 use tatara_core::api::names::provider_id;
 use tatara_core::api::{MachineProviderSpec, SimulatedMachineProviderSpec};
 use tatara_core::machine::plan::{Acquire, Power, Release};
-use tatara_core::machine::{Contact, Infrastructure, Lookup, Observed, Placement, Refusal};
+use tatara_core::machine::{Contact, Infrastructure, Lookup, Observed, Placement};
 
 /// A machine in memory.
 struct Simulation {
@@ -107,12 +108,12 @@ impl Simulated {
         let connected = (self.api)(&observed.marker.namespace, cluster).is_some();
         match &observed.node {
             Lookup::Known(_) if connected => Placement::None(Ok(name)),
-            _ => Placement::None(Err(Refusal {
-                reason: Reason::WaitingForControlPlane,
-                message: format!(
+            _ => Placement::None(Err(Why::new(
+                Reason::WaitingForControlPlane,
+                format!(
                     "a simulated machine registers its Node by itself, and the API of Cluster {cluster} is not connected yet"
                 ),
-            })),
+            ))),
         }
     }
 

@@ -29,8 +29,8 @@ pub enum ConnectError {
     /// The host presented a key that is not pinned.
     #[error(
         "failed to verify the key of {host}: expected {}, but it presented {shown}; if the host was \
-         reinstalled, verify the new key on its console and add it to hostKeys, otherwise \
-         another server answers at that address", .expected.join(" or ")
+         reinstalled, verify that key on its console (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub) and put it into \
+         hostKeys in place of the old one, otherwise another server answers at that address", .expected.join(" or ")
     )]
     HostKeyChanged {
         /// `user@address:port`.
@@ -43,7 +43,7 @@ pub enum ConnectError {
     /// The host has no key of any pinned type.
     #[error(
         "failed to verify the key of {host}: expected {}, but it offers only {}; if the host was \
-         reinstalled, verify its new key on its console and add it to hostKeys",
+         reinstalled, verify its new key on its console and put it into hostKeys in place of the old one",
         .expected.join(" or "), .offered.join(", ")
     )]
     HostKeyNotOffered {

@@ -30,7 +30,10 @@ const CASES: [Case; 8] = [
             "failed to verify the key of root@",
             "but it presented SHA256:",
         ],
-        remedy: &["verify the new key on its console", "add it to hostKeys"],
+        remedy: &[
+            "verify that key on its console",
+            "hostKeys in place of the old one",
+        ],
         undo: RIGHT,
         end: Stage::clear,
     },

@@ -41,7 +41,7 @@ use super::installation::{Installation, RootDeviceHints, WipePolicy};
 ).message(Message::Expression("'consumerRef is the claim of Machine ' + oldSelf.consumerRef.name + ' and cannot pass to another. Keep it; only if that Machine itself is no longer wanted, delete it: its pods are evicted and its host is reset'".into())).field_path(".consumerRef"))]
 #[x_kube(validation = Rule::new(
     "!has(oldSelf.consumerRef) || has(self.consumerRef) || oldSelf.consumerRef.releasing"
-).message(Message::Expression("'consumerRef cannot be removed while Machine ' + oldSelf.consumerRef.name + ' holds the host. Keep it; only if that Machine itself is no longer wanted, delete it: its pods are evicted and its host is reset; only if it does not exist any more, set consumerRef.releasing: true'".into())).field_path(".consumerRef"))]
+).message(Message::Expression("'consumerRef cannot be removed while Machine ' + oldSelf.consumerRef.name + ' holds the host. Keep it; only if that Machine itself is no longer wanted, delete it: its pods are evicted and its host is reset. If it does not exist any more, status.message of the Host says what runs on the server, and how it is reset'".into())).field_path(".consumerRef"))]
 #[x_kube(validation = Rule::new(
     "!has(oldSelf.consumerRef) || !has(self.consumerRef) || !oldSelf.consumerRef.releasing || self.consumerRef.releasing"
 ).message(Message::Expression("'consumerRef.releasing: true of Machine ' + oldSelf.consumerRef.name + ' cannot be unset, because the host may be half reset; wait until it is free'".into())).field_path(".consumerRef"))]
@@ -224,6 +224,9 @@ pub struct HostStatus {
     /// What its BMC reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bmc: Option<BmcStatus>,
+    /// Whose marker is on the server, where that Machine has no claim of this Host: condition Clean has the reason Orphaned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marker: Option<MarkerReference>,
     /// Conditions: Ready, Reachable, Clean, Available; with a BMC also
     /// `BMCReachable`, `PowerOn`; with an installation `Installed`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -232,6 +235,18 @@ pub struct HostStatus {
     /// The newest `metadata.generation` that was acted upon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
+}
+
+/// The Machine that a marker names: it may not exist any more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MarkerReference {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its UID.
+    pub uid: String,
 }
 
 /// Hardware and software of a host, gathered over SSH in one round trip.

@@ -1,11 +1,12 @@
 //! What is done next for the ClusterProfiles of a Cluster, and why. Pure.
 
+use crate::Why;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::access::{self, Entry, Kubeconfig};
 use super::desired::{desired_object, desired_status, withdrawn_status};
 use super::observed::{Existing, Observed, Ours};
-use super::problems::{self, Problem};
+use super::problems;
 use crate::Next;
 use crate::api::cluster_profile::AccessProvider;
 use crate::api::conditions::{ConditionType, Finding, Reason};
@@ -179,7 +180,7 @@ fn publish(
     access: Option<&AccessProvider>,
     namespace: &str,
     now: Timestamp,
-) -> Result<Option<Action>, Problem> {
+) -> Result<Option<Action>, Why> {
     let existing = match observed.profiles.get(namespace) {
         Some(Existing::Foreign(whose)) => {
             return Err(problems::foreign(observed, namespace, whose));

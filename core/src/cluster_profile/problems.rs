@@ -2,15 +2,13 @@
 
 use super::observed::{Observed, Ours};
 use super::plan::{CONDITION, PATIENCE};
+use crate::Why;
 use crate::api::cluster_provider_spec::ProfileSettings;
 use crate::api::conditions::{Finding, Reason};
 use crate::api::names::{PROFILE_MANAGER, profile_kubeconfig_secret};
 
 /// Longest namespace and name together that Argo CD integrations can make a label value of.
 const LONGEST_REFERENCE: usize = 62;
-
-/// Why a namespace has no profile: reason and message.
-pub(super) type Problem = (Reason, String);
 
 /// The inventory namespaces that a Cluster asks for: those that may be written to, and those that may
 /// not. Default: the Cluster's own namespace; the manager's `--profile-namespaces` must allow others.
@@ -39,45 +37,46 @@ pub(super) fn definition_missing() -> Finding {
     )
 }
 
-pub(super) fn waiting(observed: &Observed) -> Problem {
+pub(super) fn waiting(observed: &Observed) -> Why {
     let message = format!("not published yet: {}", observed.waits_for);
-    (Reason::WaitingForControlPlane, message)
+    Why::new(Reason::WaitingForControlPlane, message)
 }
 
-pub(super) fn being_deleted(namespace: &str) -> Problem {
+pub(super) fn being_deleted(namespace: &str) -> Why {
     let message = format!(
         "the ClusterProfile in namespace {namespace} is being deleted by another client, and is created \
          again once it is deleted"
     );
-    (Reason::BeingDeleted, message)
+    Why::new(Reason::BeingDeleted, message)
 }
 
-pub(super) fn foreign(observed: &Observed, namespace: &str, whose: &str) -> Problem {
+pub(super) fn foreign(observed: &Observed, namespace: &str, whose: &str) -> Why {
     let name = &observed.cluster.name;
-    let message = format!(
-        "ClusterProfile {namespace}/{name} is {whose} and is left alone; delete it there, or name \
-         another namespace in spec.providerSpec.value.profile.namespaces"
-    );
-    (Reason::ForeignProfile, message)
+    let cause = format!("ClusterProfile {namespace}/{name} is {whose} and is left alone");
+    let remedy =
+        "delete it there, or name another namespace in spec.providerSpec.value.profile.namespaces";
+    Why::new(Reason::ForeignProfile, cause).remedied(remedy)
 }
 
 /// The way in of another Cluster's administrators is never shown to the consumers of this one.
-pub(super) fn secret_taken(observed: &Observed, by: &str) -> Problem {
+pub(super) fn secret_taken(observed: &Observed, by: &str) -> Why {
     let name = &observed.cluster.name;
     let secret = profile_kubeconfig_secret(name);
-    let message = format!(
+    let cause = format!(
         "Secret {secret}, in which consumers of Cluster {name} would find their kubeconfig, belongs to Cluster {by}; \
-         it is left alone and nothing is published. Create one of the two Clusters under another name"
+         it is left alone and nothing is published."
     );
-    (Reason::SecretTaken, message)
+    let remedy = "Create one of the two Clusters under another name";
+    Why::new(Reason::SecretTaken, cause).remedied(remedy)
 }
 
-pub(super) fn forbidden(namespace: &str) -> Problem {
-    let message = format!(
+pub(super) fn forbidden(namespace: &str) -> Why {
+    let cause = format!(
         "spec.providerSpec.value.profile.namespaces names {namespace}, which the manager's \
-         --profile-namespaces does not; add it to that option, or remove it here"
+         --profile-namespaces does not"
     );
-    (Reason::NamespaceNotAllowed, message)
+    let remedy = "add it to that option, or remove it here";
+    Why::new(Reason::NamespaceNotAllowed, cause).remedied(remedy)
 }
 
 pub(super) fn withdrawing(observed: &Observed, namespace: &str, ours: &Ours) -> Finding {
@@ -96,15 +95,10 @@ pub(super) fn withdrawing(observed: &Observed, namespace: &str, ours: &Ours) -> 
 }
 
 /// The Cluster's condition: the first problem is the reason, all are the message.
-pub(super) fn finding(observed: &Observed, published: &[&str], problems: &[Problem]) -> Finding {
-    if let Some((reason, _)) = problems.first() {
-        let mut messages: Vec<_> = problems
-            .iter()
-            .map(|(_, message)| message.as_str())
-            .collect();
-        // each namespace waits for the same
-        messages.dedup();
-        return Finding::no(CONDITION, *reason, messages.join("; "));
+pub(super) fn finding(observed: &Observed, published: &[&str], problems: &[Why]) -> Finding {
+    // each namespace waits for the same
+    if let Some(why) = Why::all(problems) {
+        return why.finding(CONDITION);
     }
     let name = &observed.cluster.name;
     let mut message = format!(

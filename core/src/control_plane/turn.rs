@@ -21,6 +21,7 @@ use kube::ResourceExt;
 
 use crate::api::Cluster;
 use crate::api::cluster::{Turn, TurnAction};
+use crate::api::conditions::Reason;
 use crate::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN};
 
 /// The holder of the turn, according to one object.
@@ -94,6 +95,9 @@ pub enum Doubt {
     RecordOnSecretOnly(String),
     /// They name different Machines that ran `kubeadm init`: first the Secret's, then the Cluster's.
     TwoRecords(String, String),
+    /// The Cluster's condition reports one with this reason, and what is cached of the two does not show it: one of them is
+    /// older.
+    Reported(Reason),
 }
 
 impl Marks {

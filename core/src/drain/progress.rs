@@ -129,10 +129,10 @@ impl fmt::Display for DrainProgress {
             more => write!(f, "; and {more} more")?,
         }
         if self.blocked.iter().any(|pod| pod.budgets.len() > 1) {
-            f.write_str(". Leave each pod to one PodDisruptionBudget: correct the selectors, or delete all but one")?;
+            f.write_str(". Leave each pod to one PodDisruptionBudget: correct the selectors, or ask the owner of one to delete it")?;
         }
         if self.blocked.iter().any(|pod| pod.budgets.len() == 1) {
-            f.write_str(". Let the budget allow an eviction, in that cluster: more replicas, a higher maxUnavailable or a lower minAvailable; spec.deletion.nodeDrainTimeoutSeconds of the Machine limits the wait")?;
+            f.write_str(". Let the budget allow an eviction, in that cluster: more replicas, a higher maxUnavailable or a lower minAvailable; spec.deletion.nodeDrainTimeoutSeconds of the Machine ends the wait: the pods of a deleted one are then killed with it, and its volumes are not waited for")?;
         }
         Ok(())
     }

@@ -154,7 +154,7 @@ fn the_sentence_names_who_must_do_something_first_and_counts_the_rest() {
         progress.to_string(),
         "1 pod left: eviction of default/web-1 is blocked by PodDisruptionBudget default/web (0 disruptions allowed). \
          Let the budget allow an eviction, in that cluster: more replicas, a higher maxUnavailable or a lower minAvailable; \
-         spec.deletion.nodeDrainTimeoutSeconds of the Machine limits the wait"
+         spec.deletion.nodeDrainTimeoutSeconds of the Machine ends the wait: the pods of a deleted one are then killed with it, and its volumes are not waited for"
     );
     progress.waiting = vec![(pod("job"), "is terminating".into())];
     assert!(
@@ -185,7 +185,7 @@ fn the_sentence_names_who_must_do_something_first_and_counts_the_rest() {
     assert!(
         sentence.contains(
             "default/e0 was evicted and is terminating; and 2 more. \
-             Leave each pod to one PodDisruptionBudget: correct the selectors, or delete all but one. Let the budget"
+             Leave each pod to one PodDisruptionBudget: correct the selectors, or ask the owner of one to delete it. Let the budget"
         ),
         "{sentence}"
     );

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
+use super::guard::marked;
 use super::observed::{Contact, Observed};
 use super::plan::{Plan, State};
 use crate::TRANSIENT;
 use crate::api::bmc::BmcStatus;
 use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status};
-use crate::api::host::HostFacts;
+use crate::api::host::{HostFacts, MarkerReference};
 use crate::api::reported::ConditionedStatus;
 use crate::api::{Host, HostStatus};
 use crate::host::PowerState;
@@ -63,6 +64,7 @@ pub fn status(host: &Host, observed: &Observed, plan: &Plan) -> Option<HostStatu
         message: trouble.map(|finding| finding.message.clone()),
         facts: facts(observed, old.facts.as_ref()),
         bmc: bmc(observed, old.bmc.as_ref()),
+        marker: marker(&observed.contact, &plan.findings, old.marker),
         conditions: standing(host, is_underway, &plan.findings, &old.conditions),
         observed_generation: old.observed_generation,
     })
@@ -101,6 +103,26 @@ fn standing(
     old.retain(|condition| host.spec.bmc.is_some() || !of_bmc(condition));
     old.retain(|condition| !is_over(condition));
     old
+}
+
+/// Whose marker makes it an orphan; as it was where nothing is found about that, for example while it does not answer.
+fn marker(
+    contact: &Contact,
+    findings: &[Finding],
+    old: Option<MarkerReference>,
+) -> Option<MarkerReference> {
+    let mut findings = findings.iter();
+    match findings.find(|finding| finding.condition == ConditionType::Clean) {
+        None => old,
+        Some(clean) if clean.reason == Reason::Orphaned => {
+            marked(contact).map(|(owner, _)| MarkerReference {
+                namespace: owner.marker.namespace.clone(),
+                name: owner.marker.machine.clone(),
+                uid: owner.marker.uid.clone(),
+            })
+        }
+        Some(_) => None,
+    }
 }
 
 /// The power state: on if the host answers, or else as its BMC reports.

@@ -3,6 +3,7 @@
 //! other: a server that two of them register is whose Machine has put its marker there first, and the server
 //! itself says so.
 
+use crate::Why;
 use crate::api::conditions::Reason;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -81,36 +82,41 @@ impl Twins {
         )
     }
 
-    /// Reason and message of the condition `Available`, when there are any; all at once.
-    pub fn problem(&self, host: &Host, facts: Option<&HostFacts>) -> Option<(Reason, String)> {
+    /// Why the Host is not available, when there are any; all at once.
+    pub fn problem(&self, host: &Host, facts: Option<&HostFacts>) -> Option<Why> {
         let fact = |get: fn(&HostFacts) -> &String| facts.map_or("", |facts| get(facts).as_str());
         let mut found = Vec::new();
         if !self.address.is_empty() {
-            found.push((Reason::DuplicateAddress, format!(
-                "spec.ssh.address {} is also that of Host {}; one server must be one Host: delete one of them",
+            let cause = format!(
+                "spec.ssh.address {} is also that of Host {}; one server must be one Host:",
                 host.spec.ssh.address,
                 self.address.join(", "),
-            )));
+            );
+            found.push(Why::new(Reason::DuplicateAddress, cause).remedied("delete one of them"));
         }
         if !self.machine_id.is_empty() {
-            found.push((Reason::DuplicateMachineID, format!(
-                "its machine-id {} is also that of Host {}; if they are one server, delete one Host; if one is a copy of the other's disk, run on this host, {}, which no Machine has, and not on the other, which may be a node: rm -f /etc/machine-id /var/lib/dbus/machine-id && systemd-machine-id-setup && reboot",
+            let cause = format!(
+                "its machine-id {} is also that of Host {}",
                 fact(|facts| &facts.machine_id),
                 self.machine_id.join(", "),
+            );
+            found.push(Why::new(Reason::DuplicateMachineID, cause).remedied(format!(
+                "if they are one server, delete one Host; if one is a copy of the other's disk, run on this host, {}, which no Machine has, and not on the other, which may be a node: rm -f /etc/machine-id /var/lib/dbus/machine-id && systemd-machine-id-setup && reboot",
                 host.spec.ssh.address,
             )));
         }
         if !self.hostname.is_empty() {
-            found.push((Reason::DuplicateHostname, format!(
-                "its hostname {} is also that of Host {}. Run on this host, {}, which no Machine has, and not on the other, which may be a node: hostnamectl set-hostname NAME",
+            let cause = format!(
+                "its hostname {} is also that of Host {}.",
                 fact(|facts| &facts.hostname),
                 self.hostname.join(", "),
+            );
+            found.push(Why::new(Reason::DuplicateHostname, cause).remedied(format!(
+                "Run on this host, {}, which no Machine has, and not on the other, which may be a node: hostnamectl set-hostname NAME",
                 host.spec.ssh.address,
             )));
         }
-        let (reason, _) = *found.first()?;
-        let messages: Vec<String> = found.into_iter().map(|(_, message)| message).collect();
-        Some((reason, messages.join("; ")))
+        Why::all(&found)
     }
 }
 

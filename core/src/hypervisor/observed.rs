@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::AttemptRecord;
 use crate::api::Hypervisor;
-use crate::api::conditions::Reason;
 use crate::api::given_up::AbandonError;
 use crate::hypervisor::View;
+use crate::{AttemptRecord, Why};
 
 /// What a pass over a Hypervisor knows.
 #[derive(Clone, Debug)]
 pub struct Observed {
     /// The Hypervisor.
     pub hypervisor: Arc<Hypervisor>,
-    /// What its gateway reported, or why there are no usable credentials for it: reason and message.
-    pub gateway: Result<View, (Reason, String)>,
+    /// What its gateway reported, or why there are no usable credentials for it.
+    pub gateway: Result<View, Why>,
     /// Names of the Machines that are placed on it.
     pub machines: Vec<String>,
     /// Virtual machines that were made by this management cluster for Machines that neither exist nor were given up:

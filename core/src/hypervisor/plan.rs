@@ -154,7 +154,7 @@ fn findings(observed: &Observed) -> (State, Vec<Finding>) {
         )
     };
     match &observed.gateway {
-        Err((reason, message)) => unreachable(*reason, message),
+        Err(why) => unreachable(why.reason, &why.message()),
         Ok(view) => match &view.connectivity {
             Connectivity::Connecting => (
                 State::Registering,

@@ -201,7 +201,7 @@ fn programs_that_know_no_hypervisor_tell_its_states_apart() {
         })
     };
     let without = Observed {
-        gateway: Err((Reason::CredentialMissing, "why".into())),
+        gateway: Err(crate::Why::new(Reason::CredentialMissing, "why")),
         ..observed(&json!({}))
     };
     let mut kept = observed(&json!({}));

@@ -7,9 +7,9 @@ use super::neighbours::Neighbours;
 use super::observed::Lookup;
 use crate::api::ClusterProviderSpec;
 use crate::api::cluster::{ClusterNetwork, Turn};
-use crate::api::conditions::Reason;
 use crate::control_plane::Members;
 use crate::control_plane::component::Components;
+use crate::control_plane::turn::Doubt;
 use crate::kubeadm::{Endpoint, KubernetesVersion};
 use crate::settings;
 
@@ -38,8 +38,8 @@ pub struct ObservedCluster {
     pub other_turn: Option<Turn>,
     /// UID of the Machine that ran `kubeadm init`, as the CA Secret says: an edit of the Cluster does not change it.
     pub initialized_by_secret: Option<String>,
-    /// Reason and message of the Cluster's condition that the turn is in doubt, or that a control plane may exist.
-    pub in_doubt: Option<(Reason, String)>,
+    /// How Cluster and CA Secret contradict each other, once the Cluster's condition says that they do.
+    pub in_doubt: Option<Box<Doubt>>,
     /// Its certificate authorities exist.
     pub certificates_ready: bool,
     /// Tatara does not manage its control plane; its kubeconfig was supplied.

@@ -19,5 +19,5 @@ pub use member::{ControlPlaneMachine, LastLook};
 pub use neighbours::{AddonsDue, Neighbours};
 pub use observed::{
     Contact, GatewayView, HostChoice, Infrastructure, Lookup, MOMENT, Namesake, Observed,
-    PendingClaim, Placement, Refusal, SpecProblem, Stuck, Unheld, VirtualMachine, is_begun,
+    PendingClaim, Placement, Stuck, Unheld, VirtualMachine, is_begun,
 };

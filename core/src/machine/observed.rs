@@ -1,5 +1,6 @@
 //! What a pass over a Machine knows, as plain data.
 
+use crate::Why;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +49,7 @@ pub struct Observed {
     /// Why it is unknown to which Cluster its control plane belongs.
     pub whose: Option<String>,
     /// Its provider spec, resolved through its class.
-    pub spec: Result<MachineProviderSpec, SpecProblem>,
+    pub spec: Result<MachineProviderSpec, Why>,
     /// The resolved provider object, to be copied inline.
     pub resolved: Option<serde_json::Value>,
     /// Where it runs.
@@ -83,15 +84,6 @@ pub struct Observed {
     pub identities: Arc<Identities>,
 }
 
-/// Why a provider spec cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpecProblem {
-    /// The reason, in CamelCase.
-    pub reason: Reason,
-    /// Human-readable.
-    pub message: String,
-}
-
 /// A Node that has the name of a Machine's own Node to come.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Namesake {
@@ -107,7 +99,7 @@ pub struct Namesake {
 #[derive(Clone, Debug)]
 pub enum Placement {
     /// It has no place yet. The host that it would claim, or why there is none.
-    None(Result<String, Refusal>),
+    None(Result<String, Why>),
     /// It holds a host or a virtual machine.
     Held(Infrastructure),
 }
@@ -142,7 +134,7 @@ pub struct VirtualMachine {
     /// Name of the Hypervisor.
     pub hypervisor: String,
     /// What its gateway reported, or why that is not known.
-    pub told: Result<GatewayView, Refusal>,
+    pub told: Result<GatewayView, Why>,
     /// The attempts to download its image, to create it or to switch it on, whichever is due.
     pub tried: AttemptRecord,
     /// Its gateway has not answered since the manager started, and may do so at any moment.
@@ -179,15 +171,6 @@ pub struct PendingClaim {
     pub host: String,
     /// Generation of the Host that the claim made.
     pub generation: Option<i64>,
-}
-
-/// Why no place can be claimed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The reason, in CamelCase.
-    pub reason: Reason,
-    /// Human-readable: how many match, and their state.
-    pub message: String,
 }
 
 /// A host or virtual machine that a Machine holds.

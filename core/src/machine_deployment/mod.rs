@@ -8,4 +8,4 @@ pub mod revision;
 pub mod runs;
 pub mod status;
 
-pub use observed::{Counts, Observed, ObservedSet, Orphan, TemplateProblem, has_control_plane};
+pub use observed::{Counts, Observed, ObservedSet, Orphan, has_control_plane};

@@ -1,5 +1,6 @@
 //! What a pass over a MachineDeployment knows, as plain data.
 
+use crate::Why;
 use crate::api::conditions::{ConditionType, Reason, Status, find};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +53,7 @@ pub struct Observed {
     /// What Machines are made from, as the user wrote it.
     pub template: MachineTemplate,
     /// The provider's object that the template stands for, or why it is unknown.
-    pub provider_spec: Result<Value, TemplateProblem>,
+    pub provider_spec: Result<Value, Why>,
     /// Why no Machine of the template may be made at the moment: then none is given up for it either.
     pub gate: Option<Gate>,
     /// The deployment's sets, and those that it might take in.
@@ -78,15 +79,6 @@ pub struct Orphan {
     pub provider_spec: Value,
     /// It has the annotation `cluster.k8s.io/paused`.
     pub is_paused: bool,
-}
-
-/// Why the template's provider spec is unknown.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TemplateProblem {
-    /// The reason, in CamelCase.
-    pub reason: Reason,
-    /// Human-readable: what is missing.
-    pub message: String,
 }
 
 /// A MachineSet, as its deployment sees it.
@@ -319,7 +311,7 @@ impl Observed {
     /// object that the template stands for.
     pub fn from_api<'a>(
         deployment: &MachineDeployment,
-        provider_spec: Result<Value, TemplateProblem>,
+        provider_spec: Result<Value, Why>,
         sets: impl IntoIterator<Item = &'a MachineSet>,
     ) -> Self {
         let spec = &deployment.spec;

@@ -42,7 +42,7 @@ impl Leader {
         };
         Some(format!(
             "{what}. The state below is the last one reported. To find the cause: kubectl -n {namespace} describe pods; \
-             kubectl -n {namespace} logs deployment/tatara-manager"
+             kubectl -n {namespace} logs deployment/tatara-manager; of a manager that is no Pod, its own log"
         ))
     }
 }

@@ -1,6 +1,7 @@
 //! Which Hosts are told of each other, by the keys under which the store has them.
 
 use std::sync::Arc;
+use tatara_core::Why;
 
 use kube::ResourceExt as _;
 use serde_json::json;
@@ -29,7 +30,7 @@ fn facts(host: &Host) -> Option<&HostFacts> {
 }
 
 /// What `host` is told with all of `hosts` in the store.
-fn problem(host: &Host, hosts: &[Arc<Host>]) -> Option<(Reason, String)> {
+fn problem(host: &Host, hosts: &[Arc<Host>]) -> Option<Why> {
     let by = |key: &Key| {
         let found = hosts.iter().filter(|host| host.keys().contains(key));
         found.cloned().collect()
@@ -57,14 +58,20 @@ fn a_copied_disk_is_told_on_both_hosts_with_what_to_do() {
     let one = host("a", "one", "10.0.0.1", "11", "one");
     let two = host("a", "two", "10.0.0.2", "11", "two");
     let all = [Arc::clone(&one), Arc::clone(&two)];
-    let (reason, message) = problem(&one, &all).unwrap();
-    assert_eq!(reason.as_str(), "DuplicateMachineID");
+    let why = problem(&one, &all).unwrap();
+    let message = why.message();
+    assert_eq!(why.reason, Reason::DuplicateMachineID);
     assert!(
         message.contains("machine-id 11 is also that of Host a/two"),
         "{message}"
     );
     assert!(message.contains("systemd-machine-id-setup"), "{message}");
-    assert!(problem(&two, &all).unwrap().1.contains("Host a/one"));
+    assert!(
+        problem(&two, &all)
+            .unwrap()
+            .message()
+            .contains("Host a/one")
+    );
     // a host is looked up by what it says now, not by what it said before
     let by = |key: &Key| {
         all.iter()
@@ -112,7 +119,10 @@ fn one_private_address_behind_two_bastions_is_two_servers() {
     let elsewhere = [Arc::clone(&one), behind("two", "192.0.2.2")];
     assert_eq!(problem(&one, &elsewhere), None);
     let same = [Arc::clone(&one), behind("two", "192.0.2.1")];
-    assert_eq!(problem(&one, &same).unwrap().0, Reason::DuplicateAddress);
+    assert_eq!(
+        problem(&one, &same).unwrap().reason,
+        Reason::DuplicateAddress
+    );
 }
 
 #[test]
@@ -144,8 +154,9 @@ fn the_bmc_of_another_namespace_counts_once_that_has_logged_in_there() {
 fn everything_that_two_hosts_share_is_told_at_once() {
     let one = host("a", "one", "10.0.0.1", "11", "debian");
     let two = host("a", "two", "10.0.0.1", "11", "debian");
-    let (reason, message) = problem(&one, &[Arc::clone(&one), two]).unwrap();
-    assert_eq!(reason.as_str(), "DuplicateAddress");
+    let why = problem(&one, &[Arc::clone(&one), two]).unwrap();
+    let message = why.message();
+    assert_eq!(why.reason, Reason::DuplicateAddress);
     for part in [
         "spec.ssh.address 10.0.0.1",
         "machine-id 11",

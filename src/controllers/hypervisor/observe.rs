@@ -1,6 +1,7 @@
 //! Reads the view of the gateway, and connects to it if that is not done yet.
 
 use std::sync::Arc;
+use tatara_core::Why;
 
 use kube::ResourceExt;
 
@@ -8,7 +9,6 @@ use super::Hypervisors;
 use crate::gateway::{ConnectionKey, Credentials};
 use tatara_core::Key;
 use tatara_core::api::Hypervisor;
-use tatara_core::api::conditions::Reason;
 use tatara_core::api::given_up::{self, AbandonError, AbandonedMachines};
 use tatara_core::hypervisor::live::is_ours;
 use tatara_core::hypervisor::{AbandonedMachine, Observed, View};
@@ -42,7 +42,7 @@ fn view(
     hypervisor: &Hypervisor,
     namespace: &str,
     name: &str,
-) -> Result<View, (Reason, String)> {
+) -> Result<View, Why> {
     let secret_name = &hypervisor.spec.credentials_ref.name;
     let secret = controller
         .base
@@ -57,7 +57,7 @@ fn view(
             .connect(&key, &hypervisor.spec.url, secret.as_deref(), credentials);
     match connection {
         Ok(connection) => Ok(connection.view()),
-        Err(error) => Err((error.reason(), error.to_string())),
+        Err(error) => Err(Why::new(error.reason(), error.to_string())),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Resolves MachineClasses for the objects that use them.
 
+use tatara_core::Why;
 use tatara_core::api::conditions::Reason;
 
 use serde_json::Value;
@@ -7,50 +8,45 @@ use serde_json::Value;
 use crate::store::Stores;
 use tatara_core::api::{MachineProviderSpec, MachineSpec, ProviderSpec};
 use tatara_core::kubeadm::version;
-use tatara_core::machine::SpecProblem;
 
 /// The provider's object: `value`, or a copy of the class's. `value` has precedence.
 ///
 /// # Errors
-/// `SpecProblem` when neither is set, the class is in another namespace, or it does not exist.
-pub fn resolve(
-    stores: &Stores,
-    namespace: &str,
-    spec: &ProviderSpec,
-) -> Result<Value, SpecProblem> {
+/// `Why` when neither is set, the class is in another namespace, or it does not exist.
+pub fn resolve(stores: &Stores, namespace: &str, spec: &ProviderSpec) -> Result<Value, Why> {
     if let Some(value) = &spec.value {
         return Ok(value.clone());
     }
-    let problem = |reason, message| SpecProblem { reason, message };
     let reference = spec
         .value_from
         .as_ref()
         .and_then(|source| source.machine_class.as_ref())
         .ok_or_else(|| {
-            problem(
+            Why::new(
                 Reason::InvalidConfiguration,
-                "spec.providerSpec has neither value nor valueFrom.machineClass; set one of them"
-                    .into(),
+                "spec.providerSpec has neither value nor valueFrom.machineClass",
             )
+            .remedied("set one of them")
         })?;
     if reference
         .namespace
         .as_deref()
         .is_some_and(|other| !other.is_empty() && other != namespace)
     {
-        return Err(problem(
-            Reason::InvalidConfiguration,
+        return Err(Why::new(Reason::InvalidConfiguration,
             format!(
-                "spec.providerSpec.valueFrom.machineClass.namespace is {:?}; references stay in their own namespace ({namespace}): leave it out",
+                "spec.providerSpec.valueFrom.machineClass.namespace is {:?}; references stay in their own namespace ({namespace}):",
                 reference.namespace.as_deref().unwrap_or_default()
             ),
-        ));
+        )
+        .remedied("leave it out"));
     }
     let class = stores.machine_classes.get(namespace, &reference.name).ok_or_else(|| {
-        problem(Reason::MachineClassMissing, format!(
-            "MachineClass {}, named by spec.providerSpec.valueFrom.machineClass, does not exist in namespace {namespace}; create it, or correct the name",
+        let cause = format!(
+            "MachineClass {}, named by spec.providerSpec.valueFrom.machineClass, does not exist in namespace {namespace}",
             reference.name
-        ))
+        );
+        Why::new(Reason::MachineClassMissing, cause).remedied("create it, or correct the name")
     })?;
     Ok(class.value().clone())
 }
@@ -58,12 +54,8 @@ pub fn resolve(
 /// The provider's object of a template, if Machines can be created from the template.
 ///
 /// # Errors
-/// Those of [`resolve`]; `SpecProblem` when the object cannot be decoded or a version is not supported.
-pub fn usable(
-    stores: &Stores,
-    namespace: &str,
-    template: &MachineSpec,
-) -> Result<Value, SpecProblem> {
+/// Those of [`resolve`]; `Why` when the object cannot be decoded or a version is not supported.
+pub fn usable(stores: &Stores, namespace: &str, template: &MachineSpec) -> Result<Value, Why> {
     let value = resolve(stores, namespace, &template.provider_spec)?;
     match problem(template, &value) {
         Some(problem) => Err(problem),
@@ -72,31 +64,28 @@ pub fn usable(
 }
 
 /// Why no Machine of a template could ever be created. Checked before existing Machines are replaced.
-fn problem(template: &MachineSpec, value: &Value) -> Option<SpecProblem> {
+fn problem(template: &MachineSpec, value: &Value) -> Option<Why> {
     if let Err(error) = MachineProviderSpec::decode(value) {
         let error = error.to_string();
         let source = template.provider_spec.value_from.as_ref();
         let class = source.and_then(|source| source.machine_class.as_ref());
         let class = class.filter(|_| template.provider_spec.value.is_none());
-        return Some(SpecProblem {
-            reason: Reason::InvalidConfiguration,
-            message: class.map_or_else(
+        return Some(Why::new(
+            Reason::InvalidConfiguration,
+            class.map_or_else(
                 || format!("spec.template.{error}"),
                 |class| {
                     let error = error.strip_prefix("spec.").unwrap_or(&error);
                     format!("MachineClass {}: {error}", class.name)
                 },
             ),
-        });
+        ));
     }
     let versions = template.versions.clone().unwrap_or_default();
     let control_plane = versions.control_plane.as_deref();
     let block = "spec.template.spec.versions";
     let refusal = version::check_block(block, &versions.kubelet, control_plane).err()?;
-    Some(SpecProblem {
-        reason: Reason::UnsupportedVersion,
-        message: refusal.to_string(),
-    })
+    Some(Why::new(Reason::UnsupportedVersion, refusal.to_string()))
 }
 
 #[cfg(test)]
@@ -108,7 +97,7 @@ mod tests {
     fn refusal(versions: &Value, value: &Value) -> Option<(Reason, String)> {
         let spec = json!({"versions": versions, "providerSpec": {"value": value}});
         let spec: MachineSpec = serde_json::from_value(spec).expect("a spec");
-        problem(&spec, value).map(|problem| (problem.reason, problem.message))
+        problem(&spec, value).map(|problem| (problem.reason, problem.message()))
     }
 
     #[test]

@@ -29,7 +29,7 @@ use tatara_core::api::machine_deployment::StrategyType;
 use tatara_core::api::{MachineDeployment, MachineDeploymentStatus, MachineSet};
 use tatara_core::machine_deployment::live::may_step;
 use tatara_core::machine_deployment::plan::{self, Action, Plan};
-use tatara_core::machine_deployment::{Observed, Orphan, TemplateProblem, status};
+use tatara_core::machine_deployment::{Observed, Orphan, status};
 use tatara_core::machine_set::Owner;
 
 /// The controller of MachineDeployments.
@@ -191,10 +191,6 @@ fn sight(
     let namespace = deployment.namespace().unwrap_or_default();
     let template = &deployment.spec.template.spec;
     let usable = machine_class::usable(&engine.stores, &namespace, template);
-    let usable = usable.map_err(|problem| TemplateProblem {
-        reason: problem.reason,
-        message: problem.message,
-    });
     let problem = skew::problem(&engine.stores, deployment, &namespace);
     let usable = usable.and_then(|value| problem.map_or(Ok(value), Err));
     let mut observed = Observed::from_api(deployment, usable, sets.iter().map(AsRef::as_ref));

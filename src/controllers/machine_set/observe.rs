@@ -72,7 +72,7 @@ pub fn around(
     let resolved = machine_class::usable(stores, &namespace, &set.spec.template.spec);
     let resolved = resolved.map_err(|problem| Gate {
         reason: problem.reason,
-        message: problem.message,
+        message: problem.message(),
     });
     let gate = skew::of_set(stores, set, &namespace);
     let mut observed = Observed::from_api(set, resolved, gate, machines);

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use super::is_pause_news;
 use crate::controllers::skew;
 use crate::store::{Change, Hook, Key, Stores, Wakers};
-use tatara_core::api::conditions::{ConditionType, Reason, find, is_true};
+use tatara_core::api::conditions::{ConditionType, is_true, reason_of};
 use tatara_core::api::names::{
     ANNOTATION_ADDONS_DUE, ANNOTATION_INITIALIZED, ANNOTATION_PAUSED, ANNOTATION_SETTINGS,
     ANNOTATION_SETTINGS_KEPT, ANNOTATION_SETTINGS_WRITING, ANNOTATION_TURN,
@@ -77,13 +77,9 @@ fn same_for_machines(before: &Cluster, after: &Cluster) -> bool {
             status.is_some_and(|s| is_true(&s.conditions, ConditionType::CertificatesReady));
         let is_valid =
             status.is_some_and(|s| is_true(&s.conditions, ConditionType::ConfigurationValid));
-        let initialized =
-            status.and_then(|s| find(&s.conditions, ConditionType::ControlPlaneInitialized));
-        let in_doubt = initialized.filter(|condition| {
-            let reason = Reason::parse(&condition.reason);
-            reason.is_some_and(Reason::is_doubt)
-        });
-        let in_doubt = in_doubt.map(|condition| condition.message.clone());
+        let in_doubt = status
+            .and_then(|s| reason_of(&s.conditions, ConditionType::ControlPlaneInitialized))
+            .filter(|reason| reason.is_doubt());
         (
             cluster.metadata.generation,
             cluster.metadata.deletion_timestamp.clone(),

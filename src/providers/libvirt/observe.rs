@@ -1,6 +1,7 @@
 //! Observes a Machine's virtual machine, as its hypervisor's gateway reports it.
 
 use std::collections::HashMap;
+use tatara_core::Why;
 use tatara_core::api::conditions::Reason;
 
 use kube::ResourceExt;
@@ -20,8 +21,7 @@ use tatara_core::machine::live::keys::{is_of, may_be_used, recorded};
 use tatara_core::machine::plan::crowd::kind_of;
 use tatara_core::machine::plan::placement::{self, Candidate, Demand, choose};
 use tatara_core::machine::{
-    Contact, GatewayView, Infrastructure, Observed, Placement, Refusal, Stuck, VirtualMachine,
-    must_ask,
+    Contact, GatewayView, Infrastructure, Observed, Placement, Stuck, VirtualMachine, must_ask,
 };
 use tatara_core::node::Marker;
 use tatara_core::wire::{Image, ImageState};
@@ -78,12 +78,11 @@ fn virtual_machine(libvirt: &Libvirt, observed: &Observed) -> Option<VirtualMach
         let machine = view.machine(observed.uid());
         match &view.unreadable {
             // the malformed part may be this virtual machine
-            Some(why) if machine.is_none() => Err(Refusal {
-                reason: Reason::UnreadableAnswer,
-                message: format!(
-                    "Hypervisor {hypervisor}: its gateway sent a malformed answer: {why}; upgrade tatara-gateway there to the release of the manager"
-                ),
-            }),
+            Some(why) if machine.is_none() => Err(Why::new(
+                Reason::UnreadableAnswer,
+                format!("Hypervisor {hypervisor}: its gateway sent a malformed answer: {why}"),
+            )
+            .remedied("upgrade tatara-gateway there to the release of the manager")),
             _ => Ok(GatewayView {
                 machine,
                 image: image.and_then(|(sha256, pool)| view.image(sha256, pool).cloned()),
@@ -178,11 +177,8 @@ pub(super) fn image_key(namespace: &str, hypervisor: &str, sha256: &str, pool: &
     format!("{namespace}/{hypervisor}/{pool}/{sha256}")
 }
 
-fn view(libvirt: &Libvirt, namespace: &str, hypervisor: &str) -> Result<View, Refusal> {
-    let away = |reason, why: &str| Refusal {
-        reason,
-        message: format!("Hypervisor {hypervisor}: {why}"),
-    };
+fn view(libvirt: &Libvirt, namespace: &str, hypervisor: &str) -> Result<View, Why> {
+    let away = |reason, why: &str| Why::new(reason, format!("Hypervisor {hypervisor}: {why}"));
     if libvirt
         .engine
         .stores
@@ -190,16 +186,15 @@ fn view(libvirt: &Libvirt, namespace: &str, hypervisor: &str) -> Result<View, Re
         .get(namespace, hypervisor)
         .is_none()
     {
-        return Err(away(
+        let missing = away(
             Reason::HypervisorMissing,
-            "does not exist in this namespace; create it again, with its gateway's URL. If that server never comes back, delete the Machine, and set tatara.dev/host-is-gone on it (docs/virtual-machines.md)",
-        ));
+            "does not exist in this namespace",
+        );
+        return Err(missing.remedied("create it again, with its gateway's URL. If that server never comes back, delete the Machine, and set tatara.dev/host-is-gone on it (docs/virtual-machines.md)"));
     }
     let Some(connection) = libvirt.gateways.get(namespace, hypervisor) else {
-        return Err(away(
-            Reason::HypervisorUnreachable,
-            "is not connected; its conditions say why",
-        ));
+        return Err(away(Reason::HypervisorUnreachable, "is not connected")
+            .remedied("its conditions say why"));
     };
     let view = connection.view();
     match &view.connectivity {
@@ -221,10 +216,9 @@ fn placement(
     let is_deleting = observed.is_deleting();
     match (machine, &observed.spec) {
         (Some(found), _) => match &found.told {
-            Ok(told) if told.machine.is_none() && is_deleting => Placement::None(Err(Refusal {
-                reason: Reason::VirtualMachineGone,
-                message: String::new(),
-            })),
+            Ok(told) if told.machine.is_none() && is_deleting => {
+                Placement::None(Err(Why::new(Reason::VirtualMachineGone, String::new())))
+            }
             told => Placement::Held(Infrastructure {
                 name: domain_name(&observed.marker),
                 address: told.as_ref().ok().and_then(address),
@@ -243,10 +237,7 @@ fn placement(
             let candidates = candidates(libvirt, observed, &reservations);
             Placement::None(choose(spec, &candidates, observed.uid()))
         }
-        (None, _) => Placement::None(Err(Refusal {
-            reason: Reason::InvalidConfiguration,
-            message: String::new(),
-        })),
+        (None, _) => Placement::None(Err(Why::new(Reason::InvalidConfiguration, String::new()))),
     }
 }
 

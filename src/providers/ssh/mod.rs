@@ -17,6 +17,6 @@ pub mod target;
 pub use credentials::Credentials;
 pub use follow::Follows;
 pub use hosts::{Hosts, Leader, Server};
-pub use place::marked;
+pub use place::perhaps_marked;
 pub use provider::Ssh;
 pub use sightings::Sightings;

@@ -1,14 +1,15 @@
 //! The Host that a Machine holds, chose, or could claim.
 
 use std::sync::Arc;
+use tatara_core::Why;
 
 use kube::ResourceExt;
 
 use super::{Server, Ssh, claims, target};
 use crate::providers::Place;
 use crate::store::Kind;
-use tatara_core::api::conditions::{ConditionType, Reason, Status, find, is_true};
-use tatara_core::api::host::ConsumerRef;
+use tatara_core::api::conditions::{ConditionType, Reason, Status, find, is_true, reason_of};
+use tatara_core::api::host::{ConsumerRef, MarkerReference};
 use tatara_core::api::names::{ANNOTATION_HOST, LABEL_CLUSTER};
 use tatara_core::api::{Host, MachineProviderSpec, SshMachineProviderSpec};
 use tatara_core::host::PowerState;
@@ -17,7 +18,7 @@ use tatara_core::machine::must_ask;
 use tatara_core::machine::plan::claim::{self, Chooser};
 use tatara_core::machine::plan::crowd::kind_of;
 use tatara_core::machine::{
-    Contact, HostChoice, Infrastructure, Observed, Placement, Refusal, Stuck, Unheld,
+    Contact, HostChoice, Infrastructure, Observed, Placement, Stuck, Unheld,
 };
 use tatara_core::node::{Marker, Ownership};
 
@@ -32,10 +33,7 @@ pub(super) async fn observe(ssh: &Ssh, observed: &Observed) -> Place {
             let hosts = ssh.engine.stores.hosts.within(&observed.marker.namespace);
             choose(ssh, observed, spec, &hosts)
         }
-        _ => Err(Refusal {
-            reason: Reason::InvalidConfiguration,
-            message: String::new(),
-        }),
+        _ => Err(Why::new(Reason::InvalidConfiguration, String::new())),
     };
     Placement::None(choice).into()
 }
@@ -47,7 +45,7 @@ fn choose(
     observed: &Observed,
     spec: &SshMachineProviderSpec,
     hosts: &[Arc<Host>],
-) -> Result<String, Refusal> {
+) -> Result<String, Why> {
     let (
         Marker {
             namespace, cluster, ..
@@ -143,17 +141,32 @@ pub(super) async fn chosen(
 
 /// The Host whose server has the marker of a Machine that does not claim it. This comes from the status, which can be
 /// edited: it may prevent an action, and never permit one.
-pub fn marked(hosts: &Kind<Host>, namespace: &str, uid: &str) -> Option<String> {
+fn marked(hosts: &Kind<Host>, namespace: &str, uid: &str) -> Option<String> {
     let hosts = hosts.within(namespace);
-    let is_its = |host: &Arc<Host>| {
-        let conditions = host.status.as_ref().map(|status| &status.conditions);
-        let clean = conditions.and_then(|conditions| find(conditions, ConditionType::Clean));
-        clean.is_some_and(|clean| clean.reason == Reason::Orphaned && clean.message.contains(uid))
-    };
-    hosts
-        .iter()
-        .find(|host| is_its(host))
-        .map(|host| host.name_any())
+    let is_its = |host: &Arc<Host>| marker(host).is_some_and(|marker| marker.uid == uid);
+    let its = hosts.iter().find(|host| is_its(host));
+    its.map(|host| host.name_any())
+}
+
+/// The same, or an orphan whose marker no release that reports it has read yet: it may be of any Machine.
+pub fn perhaps_marked(hosts: &Kind<Host>, namespace: &str, uid: &str) -> Option<String> {
+    marked(hosts, namespace, uid).or_else(|| {
+        let hosts = hosts.within(namespace);
+        let orphan = hosts
+            .iter()
+            .find(|host| is_orphan(host) && marker(host).is_none());
+        orphan.map(|host| host.name_any())
+    })
+}
+
+fn marker(host: &Host) -> Option<&MarkerReference> {
+    host.status.as_ref()?.marker.as_ref()
+}
+
+fn is_orphan(host: &Host) -> bool {
+    let status = host.status.as_ref();
+    status.and_then(|status| reason_of(&status.conditions, ConditionType::Clean))
+        == Some(Reason::Orphaned)
 }
 
 fn is_free(observed: &Observed, host: &Arc<Host>) -> bool {
@@ -337,41 +350,9 @@ async fn ask(ssh: &Ssh, host: &impl Server) -> Contact {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn what_keeps_a_host_from_its_reset_is_read_from_its_conditions() {
-        let of = |reason: &str| {
-            let available = json!({"type": "Available", "status": "False", "reason": reason, "message": "",
-                "lastTransitionTime": "2027-01-15T08:00:00Z"});
-            let host = json!({"apiVersion": "tatara.dev/v1alpha1", "kind": "Host", "metadata": {"name": "h0"},
-                "spec": {"ssh": {"address": "192.0.2.10", "credentialsRef": {"name": "key"}}},
-                "status": {"conditions": [available]}});
-            stuck(&serde_json::from_value(host).unwrap())
-        };
-        for (reason, expected) in [
-            ("Resetting", None),
-            ("Fencing", None),
-            ("Freeing", None),
-            ("ResetFailed", Some(Stuck::ResetFails)),
-            ("FencingFailed", Some(Stuck::ResetFails)),
-            ("ReinstallWaits", Some(Stuck::ResetFails)),
-            ("WaitingForStep", Some(Stuck::Waits)),
-            ("NotReset", Some(Stuck::ResetFails)),
-            ("LastControlPlane", None),
-            ("Orphaned", Some(Stuck::LeftAlone)),
-            ("Occupied", Some(Stuck::LeftAlone)),
-            ("Paused", Some(Stuck::LeftAlone)),
-            ("Retained", Some(Stuck::Retained)),
-        ] {
-            assert_eq!(of(reason), expected, "{reason}");
-        }
-    }
-}
-
-#[cfg(test)]
 #[path = "silence_tests.rs"]
 mod silence;
+
+#[cfg(test)]
+#[path = "place_tests.rs"]
+mod tests;

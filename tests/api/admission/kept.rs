@@ -59,9 +59,7 @@ fn turn_and_record_of_init_are_the_managers_on_the_cluster_and_on_its_ca() {
             write(what, "", TURN, value).refused(
                 "the turn",
                 &[
-                    "If the host of Machine m will never run again: kubectl -n turn annotate machine m tatara.dev/host-is-gone=u1",
-                    "kubectl -n turn annotate cluster a tatara.dev/host-is-gone=u1",
-                    r#"keep annotation tatara.dev/control-plane-turn: {"machine":"u1","name":"m","action":"init"}"#,
+                    r#"Keep {"machine":"u1","name":"m","action":"init"}. If Machine m does not proceed: tatara describe cluster a -n turn"#,
                     "only the manager changes or removes it, because a second kubeadm init would destroy the cluster",
                 ],
             );

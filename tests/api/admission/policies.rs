@@ -30,7 +30,7 @@ fn a_claim_of_a_host_goes_only_by_release() {
     );
     claim(Value::Null).refused(
         "removed",
-        &["spec", "Machine m", "set consumerRef.releasing: true"],
+        &["spec", "Machine m", "status.message of the Host"],
     );
     claim(json!({ "releasing": true })).out();
     claim(json!({ "releasing": false })).refused(

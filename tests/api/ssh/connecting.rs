@@ -62,7 +62,7 @@ async fn a_changed_host_key_is_refused_with_both_fingerprints() {
         text.contains(&old.fingerprint()) && text.contains(shown.as_str()),
         "{text}"
     );
-    assert!(text.contains("add it to hostKeys"), "{text}");
+    assert!(text.contains("hostKeys in place of the old one"), "{text}");
     assert_eq!(sshd.logged("Accepted publickey"), 0);
 }
 

@@ -200,7 +200,7 @@ async fn each_says_why(world: &World) {
             "changed",
             "Reachable",
             "HostKeyChanged",
-            "add it to hostKeys".to_owned(),
+            "hostKeys in place of the old one".to_owned(),
         ),
         ("no-sudo", "Reachable", "SudoRefused", "nosudo".to_owned()),
         (

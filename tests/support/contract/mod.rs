@@ -6,6 +6,7 @@ pub mod hosts;
 
 use std::sync::Arc;
 use std::time::Duration;
+use tatara_core::Why;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
@@ -16,7 +17,7 @@ use tatara::store::{IndexKeys, Kind, Scope, Stores, Wakers, watch};
 use tatara_core::api::conditions::Reason;
 use tatara_core::api::{Machine, MachineProviderSpec};
 use tatara_core::machine::plan::{Acquire, Power, Release};
-use tatara_core::machine::{Infrastructure, LastLook, Lookup, Observed, Placement, Refusal};
+use tatara_core::machine::{Infrastructure, LastLook, Lookup, Observed, Placement};
 use tatara_core::node::Marker;
 
 /// The world outside in which a provider has room for two Machines, `a` and `b`.
@@ -201,10 +202,7 @@ pub fn observed(machine: Machine) -> Observed {
         whose: None,
         spec: Ok(spec),
         resolved: None,
-        placement: Placement::None(Err(Refusal {
-            reason: Reason::Starting,
-            message: String::new(),
-        })),
+        placement: Placement::None(Err(Why::new(Reason::Starting, String::new()))),
         virtual_machine: None,
         namesake: None,
         contested: Vec::new(),

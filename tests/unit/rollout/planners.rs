@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use tatara_core::Why;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int;
@@ -17,7 +18,7 @@ use tatara_core::api::names::{
 };
 use tatara_core::api::{MachineTemplate, ProviderSpec};
 use tatara_core::machine_deployment::plan::{Action, Limits, Plan, plan};
-use tatara_core::machine_deployment::{Counts, Observed, ObservedSet, TemplateProblem};
+use tatara_core::machine_deployment::{Counts, Observed, ObservedSet};
 use tatara_core::machine_set::plan::Action as SetAction;
 use tatara_core::machine_set::{self, Gate, ObservedMachine, Owner};
 
@@ -123,10 +124,7 @@ fn deployment() -> impl Strategy<Value = Observed> {
                 1 => in_place(Int(unavailable)),
                 _ => rolling(Int(surge), Int(unavailable)),
             };
-            let missing = TemplateProblem {
-                reason: Reason::MachineClassMissing,
-                message: String::new(),
-            };
+            let missing = Why::new(Reason::MachineClassMissing, String::new());
             Observed {
                 name: "md".into(),
                 namespace: "default".into(),

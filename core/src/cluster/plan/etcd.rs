@@ -138,7 +138,7 @@ fn quorum_lost(leaderless: &[String], why: &str) -> Finding {
 
 fn unread(why: &str) -> Finding {
     let message = format!(
-        "the manager reads no list of etcd members that has a quorum, so it changes nothing of the control plane: {why}. If the API of the cluster still takes writes, etcd serves: restore SSH from the manager to these hosts. If certificates have expired there: docs/operating.md#certificates. Otherwise start them. If they run, other members are down, which may belong to no Machine, as after kubeadm join by hand: start those. Only if half or more of the members are lost for good: docs/day-2.md#lost-quorum, also with a single Machine whose disk is intact. A single member without its disk: docs/operating.md#dead-control-plane"
+        "the manager reads no list of etcd members that has a quorum, so it changes nothing of the control plane: {why}. Delete no Machine. If the API of the cluster still takes writes, etcd serves: restore SSH from the manager to these hosts. Otherwise start the machines that are off, also of members that belong to no Machine, as after kubeadm join by hand. If all run, certificates may have expired there: docs/operating.md#certificates. Only if half or more of the members are lost for good: docs/day-2.md#lost-quorum, also with a single Machine whose disk is intact. A single member without its disk: docs/operating.md#dead-control-plane"
     );
     Finding::unknown(ETCD, Reason::EtcdUnreachable, message)
 }

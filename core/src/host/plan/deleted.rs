@@ -4,6 +4,7 @@ use kube::ResourceExt;
 
 use super::super::observed::Observed;
 use super::{consumer, is_deleted};
+use crate::api::names::FINALIZER_IN_USE;
 use crate::words::word;
 
 /// What is added to the error; empty for a Host that can be removed, or is not being deleted.
@@ -37,10 +38,13 @@ pub fn stays(observed: &Observed) -> String {
     }
 }
 
-/// The command that removes a Host at once, whatever is on its server.
+/// The command that removes a Host at once, whatever is on its server; finalizers of others stay.
 pub fn anyway(observed: &Observed) -> String {
+    let finalizers = observed.host.finalizers();
+    let at = finalizers.iter().position(|name| name == FINALIZER_IN_USE);
+    let path = format!("/metadata/finalizers/{}", at.unwrap_or_default());
     format!(
-        "kubectl -n {} patch host {} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}}]'",
+        "kubectl -n {} patch host {} --type=json -p '[{{\"op\":\"test\",\"path\":\"{path}\",\"value\":\"{FINALIZER_IN_USE}\"}},{{\"op\":\"remove\",\"path\":\"{path}\"}}]'",
         observed.host.namespace().unwrap_or_default(),
         observed.host.name_any(),
     )

@@ -334,9 +334,14 @@ fn clean(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
 
 /// Something of it is another Host's as well.
 fn twin(observed: &Observed, seen: &Observation) -> Option<Plan> {
-    let (reason, message) = observed.twins.problem(&observed.host, Some(&seen.facts))?;
+    let why = observed.twins.problem(&observed.host, Some(&seen.facts))?;
     let again = Next::After(ASK_AGAIN);
-    Some(unavailable(State::Quarantined, reason, message, again))
+    Some(unavailable(
+        State::Quarantined,
+        why.reason,
+        why.message(),
+        again,
+    ))
 }
 
 fn free(observed: &Observed, seen: &Observation) -> Plan {

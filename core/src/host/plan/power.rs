@@ -1,6 +1,7 @@
 //! Power: a host that is needed is switched on, one that may rest stays off, and one that does not answer during its release
 //! is powered off.
 
+use crate::Why;
 use std::time::Duration;
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
@@ -78,8 +79,9 @@ pub fn off(observed: &Observed, now: Timestamp) -> Plan {
         }
         None if !observed.twins.address.is_empty() => {
             let problem = observed.twins.problem(&observed.host, None);
-            let (reason, message) = problem.unwrap_or((Reason::DuplicateAddress, String::new()));
-            let plan = unavailable(State::Quarantined, reason, message, Next::After(ASK_AGAIN));
+            let why = problem.unwrap_or_else(|| Why::new(Reason::DuplicateAddress, ""));
+            let again = Next::After(ASK_AGAIN);
+            let plan = unavailable(State::Quarantined, why.reason, why.message(), again);
             left_off(
                 plan,
                 "it is off, and stays off: another Host names the same server",

@@ -40,11 +40,9 @@ pub fn may_leave(shown: Option<&ShownMachine>) -> bool {
 pub fn asked(observed: &Observed) -> Result<&VirtualMachine, Finding> {
     let machine = observed.virtual_machine.as_ref().ok_or_else(unplaced)?;
     match &machine.told {
-        Err(refusal) if refusal.reason != Reason::UnreadableAnswer => Err(Finding::no(
-            INFRASTRUCTURE,
-            refusal.reason,
-            refusal.message.clone(),
-        )),
+        Err(refusal) if refusal.reason != Reason::UnreadableAnswer => {
+            Err(refusal.finding(INFRASTRUCTURE))
+        }
         _ => Ok(machine),
     }
 }

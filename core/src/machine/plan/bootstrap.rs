@@ -148,8 +148,8 @@ fn control_plane(
                 cluster.name
             ),
         ),
-        (None, _) if let Some((reason, message)) = &cluster.in_doubt => {
-            wait(*reason, message.clone())
+        (None, _) if let Some(doubt) = &cluster.in_doubt => {
+            Plan::waiting(doubt.finding(BOOTSTRAP, named))
         }
         (None, Some(turn)) if turn.machine != observed.uid() => {
             Plan::waiting(doubt::blocked(BOOTSTRAP, turn, named))

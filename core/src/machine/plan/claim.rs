@@ -1,5 +1,6 @@
 //! Which host a Machine takes. Pure; the claim itself is a compare-and-swap.
 
+use crate::Why;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use kube::core::{Selector, SelectorExt as _};
 use serde_json::{Value, json};
 
 use super::super::kind::PlaceKind;
-use super::super::observed::{Observed, Refusal};
+use super::super::observed::Observed;
 use super::crowd::Crowd;
 use super::requirements::unmet;
 use crate::api::conditions::{
@@ -80,13 +81,13 @@ pub struct Chooser<'a> {
 /// whether the Machine that claims a host is a control plane, if that is known.
 ///
 /// # Errors
-/// [`Refusal`]: the selector is invalid, or no Host matches, or none that matches is available.
+/// [`Why`]: the selector is invalid, or no Host matches, or none that matches is available.
 pub fn choose(
     spec: &SshMachineProviderSpec,
     hosts: &[Arc<Host>],
     chooser: Chooser<'_>,
     kind_of: impl Fn(&Host) -> Option<bool>,
-) -> Result<String, Refusal> {
+) -> Result<String, Why> {
     let selector = selector(&spec.host_selector)?;
     let matching: Vec<&Arc<Host>> = hosts
         .iter()
@@ -96,10 +97,11 @@ pub fn choose(
         })
         .collect();
     if matching.is_empty() {
-        return Err(Refusal {
-            reason: Reason::NoMatchingHost,
-            message: none_matches(&selector, spec.failure_domain.as_deref(), hosts.len()),
-        });
+        return Err(none_matches(
+            &selector,
+            spec.failure_domain.as_deref(),
+            hosts.len(),
+        ));
     }
     let mut used: BTreeMap<Option<&str>, Crowd> = BTreeMap::new();
     for host in hosts {
@@ -132,7 +134,7 @@ pub fn choose(
         .ok_or_else(|| refusal(&matching, &spec.requirements))
 }
 
-fn none_matches(selector: &Selector, failure_domain: Option<&str>, hosts: usize) -> String {
+fn none_matches(selector: &Selector, failure_domain: Option<&str>, hosts: usize) -> Why {
     let selector = selector.to_string();
     let labels = (!selector.is_empty()).then(|| format!("hostSelector {selector}"));
     let domain = failure_domain.map(|domain| format!("failureDomain {domain}"));
@@ -145,21 +147,33 @@ fn none_matches(selector: &Selector, failure_domain: Option<&str>, hosts: usize)
     };
     let wanted: Vec<_> = labels.into_iter().chain(domain).collect();
     let wanted = wanted.join(" and ");
-    match hosts {
-        0 => "no Host is in the namespace; create one for each server".to_owned(),
-        1 => format!("the only Host in the namespace does not match {wanted}; {remedy}"),
-        count => format!("none of {count} Hosts in the namespace matches {wanted}; {remedy}"),
-    }
+    let (cause, remedy) = match hosts {
+        0 => (
+            "no Host is in the namespace".to_owned(),
+            "create one for each server",
+        ),
+        1 => (
+            format!("the only Host in the namespace does not match {wanted}"),
+            remedy,
+        ),
+        count => (
+            format!("none of {count} Hosts in the namespace matches {wanted}"),
+            remedy,
+        ),
+    };
+    Why::new(Reason::NoMatchingHost, cause).remedied(remedy)
 }
 
-fn selector(selector: &LabelSelector) -> Result<Selector, Refusal> {
-    Selector::try_from(selector.clone()).map_err(|error| Refusal {
-        reason: Reason::InvalidConfiguration,
-        message: format!("spec.providerSpec.value.hostSelector: {error}"),
+fn selector(selector: &LabelSelector) -> Result<Selector, Why> {
+    Selector::try_from(selector.clone()).map_err(|error| {
+        Why::new(
+            Reason::InvalidConfiguration,
+            format!("spec.providerSpec.value.hostSelector: {error}"),
+        )
     })
 }
 
-fn refusal(matching: &[&Arc<Host>], requirements: &HostRequirements) -> Refusal {
+fn refusal(matching: &[&Arc<Host>], requirements: &HostRequirements) -> Why {
     let mut counts: BTreeMap<Obstacle, usize> = BTreeMap::new();
     let mut others = Vec::new();
     for host in matching {
@@ -205,14 +219,14 @@ fn refusal(matching: &[&Arc<Host>], requirements: &HostRequirements) -> Refusal 
         && counts
             .keys()
             .all(|other| matches!(other, Obstacle::Claimed | Obstacle::NotSeen));
-    Refusal {
-        reason: if is_checked_soon {
+    Why::new(
+        if is_checked_soon {
             Reason::WaitingForHost
         } else {
             Reason::NoHostAvailable
         },
-        message: format!("{hosts} the selector: {}{others}{remedy}", parts.join(", ")),
-    }
+        format!("{hosts} the selector: {}{others}{remedy}", parts.join(", ")),
+    )
 }
 
 /// What a Host with a fault says of it, with the remedy: who looks at the Machine, or at its Cluster, needs no other object.

@@ -272,6 +272,7 @@ pub(super) fn finish(observed: &Observed, proof: &Proof, now: Timestamp) -> Plan
         Some(why) => waiting_for_api(
             observed,
             &format!("nothing of this Machine runs any more; the Node cannot be deleted: {why}"),
+            "",
         ),
         None => gone(observed, proof),
     }

@@ -44,6 +44,7 @@ impl Doubt {
         match self {
             Self::Unreadable(..) | Self::TwoHolders(..) => Reason::TurnInDoubt,
             Self::RecordOnSecretOnly(_) | Self::TwoRecords(..) => Reason::ControlPlaneInDoubt,
+            Self::Reported(reason) => *reason,
         }
     }
 
@@ -62,12 +63,13 @@ impl Doubt {
                 )
             }
             Self::TwoHolders(on_secret, on_cluster) => format!(
-                "Secret {name}-ca says that Machine {} (uid {}) has the control-plane turn, Cluster {name} says Machine {} (uid {}); each may be running kubeadm init, so nothing proceeds. \
-                 Delete the Machine that must not run it: its turn is returned once its host is reset, or powered off through its BMC. {}",
+                "Secret {name}-ca names Machine {} (uid {}) as the holder of the control-plane turn, Cluster {name} names Machine {} (uid {}); each may be running kubeadm init, so nothing proceeds. {} \
+                 Delete the other one: its turn is returned once its host is reset, or powered off through its BMC. {}",
                 on_secret.name,
                 on_secret.machine,
                 on_cluster.name,
                 on_cluster.machine,
+                which_made_it(cluster),
                 host_is_gone(cluster, "NAME", "UID"),
             ),
             Self::RecordOnSecretOnly(by) => format!(
@@ -84,6 +86,10 @@ impl Doubt {
                 correct(cluster, "secret", on_cluster),
                 both_or_neither(cluster)
             ),
+            Self::Reported(_) => format!(
+                "Cluster {name} and its CA Secret contradict each other, so nothing proceeds. Condition {} says how, and what to do: kubectl -n {namespace} describe cluster {name}",
+                ConditionType::ControlPlaneInitialized
+            ),
         }
     }
 
@@ -95,14 +101,14 @@ impl Doubt {
 
 /// Another Machine has the turn.
 pub fn blocked(condition: ConditionType, by: &Turn, cluster: ClusterName) -> Finding {
+    let ClusterName { namespace, name } = cluster;
     Finding::no(
         condition,
         Reason::WaitingForTurn,
         format!(
-            "Machine {} (uid {}) has the turn to run kubeadm init. To pass the turn on, delete that Machine: its turn is returned once its host is reset, or powered off through its BMC. {}",
-            by.name,
+            "Machine {holder} (uid {}) has the turn to run kubeadm init; this one joins once that has succeeded, and nobody has to act. If it does not proceed: tatara describe machine {holder} -n {namespace}. If that Machine does not exist any more: tatara describe cluster {name} -n {namespace} shows how its turn is returned",
             by.machine,
-            host_is_gone(cluster, &by.name, &by.machine)
+            holder = word(&by.name),
         ),
     )
 }
@@ -169,7 +175,7 @@ pub fn of_nobody(cluster: ClusterName, uid: &str) -> String {
     let ClusterName { namespace, name } = cluster;
     let uid = word(uid);
     format!(
-        "find its host: kubectl -n {namespace} get hosts -o custom-columns=HOST:.metadata.name,UID:.spec.consumerRef.uid,SAYS:.status.message | grep {uid}; \
+        "find its host: kubectl -n {namespace} get hosts -o custom-columns=HOST:.metadata.name,UID:.spec.consumerRef.uid,MESSAGE:.status.message | grep {uid}; \
          the status message of that Host says how it is reset; the reset returns the turn. A Host that is missing or does not answer proves nothing. A virtual machine has no Host: condition MachinesKnown of its Hypervisor names it. \
          Only if what it ran on is destroyed, erased or disconnected for good: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_HOST_IS_GONE}={uid}"
     )

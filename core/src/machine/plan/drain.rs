@@ -28,7 +28,12 @@ pub(super) fn first(observed: &Observed, release: Plan, now: Timestamp) -> Plan 
         if is_drained(observed) && has_waited_after(observed, now) {
             return release;
         }
-        let mut plan = waiting_for_api(observed, &format!("the Node cannot be drained: {why}"));
+        let state = format!("the Node cannot be drained: {why}");
+        let mut plan = waiting_for_api(
+            observed,
+            &state,
+            "its pods then end without eviction, volumes are not waited for, and ",
+        );
         if is_drained(observed) {
             return plan;
         }
@@ -347,7 +352,8 @@ pub(super) fn silent_api(observed: &Observed, now: Timestamp) -> Option<&str> {
     (is_due(observed) && !is_over).then_some(why)
 }
 
-pub(super) fn waiting_for_api(observed: &Observed, what: &str) -> Plan {
+/// The API of the cluster is waited for; `costs` is what it costs not to wait, beside the Node that stays.
+pub(super) fn waiting_for_api(observed: &Observed, state: &str, costs: &str) -> Plan {
     let status = observed.machine.status.as_ref();
     let node = status.and_then(|status| status.node_ref.as_ref());
     let node = node.and_then(|node| node.name.as_deref()).unwrap_or("NODE");
@@ -356,7 +362,9 @@ pub(super) fn waiting_for_api(observed: &Observed, what: &str) -> Plan {
     let delete = words::in_workload(&marker.namespace, &marker.cluster, &delete);
     let reason = running::unknown(observed, Reason::WaitingForApi);
     let message = format!(
-        "{what}. To continue anyway, set spec.deletion.nodeDrainTimeoutSeconds, or at once: {} (pods then end without eviction, volumes are not waited for, and Node {node} stays until you delete it: {delete})",
+        "{state}. Restore that API first: tatara describe cluster {} -n {}. Only if this Machine has to go before that: spec.deletion.nodeDrainTimeoutSeconds, or at once: {} ({costs}Node {node} stays until you delete it: {delete})",
+        words::word(&marker.cluster),
+        marker.namespace,
         without_draining(observed)
     );
     Plan {

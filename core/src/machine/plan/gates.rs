@@ -3,12 +3,12 @@
 use super::super::observed::Observed;
 use super::bootstrap::{ASK_AGAIN, BOOTSTRAP};
 use super::{Plan, job};
-use crate::Next;
-use crate::api::conditions::{Finding, Reason};
+use crate::api::conditions::Reason;
 use crate::kubeadm::KubernetesVersion;
 use crate::kubeadm::feature_gates::{UnknownGate, of_component, of_control_plane};
 use crate::node::{JobKind, Observation};
 use crate::settings::{self, CLUSTER, KUBE_PROXY, KUBELET, Settings};
+use crate::{Next, Why};
 
 /// A Machine for which kubeadm has not run, nor runs, waits before its host is prepared.
 pub(super) fn before_kubeadm(observed: &Observed, seen: &Observation) -> Option<Plan> {
@@ -16,16 +16,16 @@ pub(super) fn before_kubeadm(observed: &Observed, seen: &Observation) -> Option<
     if observed.had_node() || has_run(JobKind::Init) || has_run(JobKind::Join) {
         return None;
     }
-    let (reason, message) = refused(observed)?;
+    let why = refused(observed)?;
     Some(Plan {
         next: Next::After(ASK_AGAIN),
-        ..Plan::waiting(Finding::no(BOOTSTRAP, reason, message))
+        ..Plan::waiting(why.finding(BOOTSTRAP))
     })
 }
 
 /// Why what the Machine shall run would not start: the Cluster sets a gate that it does not know, or kubeadm's ConfigMaps have it
 /// still.
-pub(super) fn refused(observed: &Observed) -> Option<(Reason, String)> {
+pub(super) fn refused(observed: &Observed) -> Option<Why> {
     // the settings of others are not applied, and a simulated machine has no kubelet
     let cluster = observed.cluster.as_ref().filter(|one| !one.external)?;
     observed.spec.as_ref().ok()?.node()?;
@@ -37,8 +37,8 @@ pub(super) fn refused(observed: &Observed) -> Option<(Reason, String)> {
     let versions = (control_plane.as_ref(), &kubelet);
     if let Some((field, of, found)) = unknown(&settings::of_cluster(spec), versions) {
         let remedy = found.remedy(field, &cluster.name);
-        let message = format!("{}. {remedy}", found.sentence(of));
-        return Some((Reason::InvalidConfiguration, message));
+        let cause = format!("{}.", found.sentence(of));
+        return Some(Why::new(Reason::InvalidConfiguration, cause).remedied(remedy));
     }
     let (field, of, found) = unknown(&cluster.settings.recorded, versions)?;
     let message = format!(
@@ -46,7 +46,7 @@ pub(super) fn refused(observed: &Observed) -> Option<(Reason, String)> {
         found.sentence(of),
         cluster.name
     );
-    Some((Reason::VersionSkew, message))
+    Some(Why::new(Reason::VersionSkew, message))
 }
 
 /// The first gate that is not known, its configuration, and to what version.

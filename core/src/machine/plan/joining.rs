@@ -6,6 +6,7 @@ use super::super::cluster::ObservedCluster;
 use super::super::member::{ControlPlaneMachine, LastLook};
 use super::super::observed::{Lookup, Observed};
 use super::bootstrap::{ASK_AGAIN, BOOTSTRAP, displace, run};
+use super::doubt::ClusterName;
 use super::{Action, Plan, correct, job};
 use crate::Next;
 use crate::api::cluster::{Turn, TurnAction};
@@ -26,8 +27,9 @@ pub(super) fn plan(
     if let Some(message) = no_endpoint(cluster) {
         return wait(Reason::EndpointMissing, message);
     }
-    if let Some((reason, message)) = &cluster.in_doubt {
-        return wait(*reason, message.clone());
+    if let Some(doubt) = &cluster.in_doubt {
+        let named = ClusterName::of(&observed.marker);
+        return Plan::waiting(doubt.finding(BOOTSTRAP, named));
     }
     if let Lookup::Unknown(why) | Lookup::NotYet(why) = &observed.node {
         return wait(Reason::WaitingForControlPlane, why.clone());

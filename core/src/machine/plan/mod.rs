@@ -218,12 +218,10 @@ fn unusable(observed: &Observed) -> Option<Finding> {
     };
     if let Err(problem) = &observed.spec {
         let message = match problem.reason {
-            Reason::InvalidConfiguration => format!(
-                "{}. {}",
-                problem.message,
-                correct::remedy(&observed.machine)
-            ),
-            _ => problem.message.clone(),
+            Reason::InvalidConfiguration => {
+                format!("{problem}. {}", correct::remedy(&observed.machine))
+            }
+            _ => problem.message(),
         };
         return no(problem.reason, message);
     }

@@ -1,13 +1,13 @@
 //! On which Hypervisor a Machine's virtual machine is made. Pure; the choice is written down by
 //! compare-and-swap before anything is made, and the gateway refuses what does not fit after all.
 
+use crate::Why;
 use crate::api::conditions::Reason;
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::{Selector, SelectorExt as _};
 
-use super::super::observed::Refusal;
 use super::claim::preference;
 use super::crowd::Crowd;
 use crate::api::libvirt_machine_provider_spec::Interface;
@@ -126,12 +126,12 @@ fn lacks(spec: &LibvirtMachineProviderSpec, capacity: &Capacity) -> Option<Strin
 /// in the failure domain with the least [`Crowd`] of the cluster, and there the one with the least load.
 ///
 /// # Errors
-/// [`Refusal`]: the selector is invalid, or no Hypervisor matches, or none that matches has room.
+/// [`Why`]: the selector is invalid, or no Hypervisor matches, or none that matches has room.
 pub fn choose(
     spec: &LibvirtMachineProviderSpec,
     candidates: &[Candidate],
     machine_uid: &str,
-) -> Result<String, Refusal> {
+) -> Result<String, Why> {
     let selector = selector(&spec.hypervisor_selector)?;
     let matching: Vec<&Candidate> = candidates
         .iter()
@@ -141,13 +141,12 @@ pub fn choose(
         })
         .collect();
     if matching.is_empty() {
-        return Err(Refusal {
-            reason: Reason::NoMatchingHypervisor,
-            message: format!(
-                "none of {} Hypervisors in the namespace matches hypervisorSelector and failureDomain; label a Hypervisor, or correct the selector",
-                candidates.len()
-            ),
-        });
+        let cause = format!(
+            "none of {} Hypervisors in the namespace matches hypervisorSelector and failureDomain",
+            candidates.len()
+        );
+        let remedy = "label a Hypervisor, or correct the selector";
+        return Err(Why::new(Reason::NoMatchingHypervisor, cause).remedied(remedy));
     }
     let mut crowds: BTreeMap<Option<&str>, Crowd> = BTreeMap::new();
     for candidate in candidates {
@@ -185,14 +184,16 @@ pub fn is_elsewhere(
     choose(spec, &others, "").is_ok()
 }
 
-fn selector(selector: &LabelSelector) -> Result<Selector, Refusal> {
-    Selector::try_from(selector.clone()).map_err(|error| Refusal {
-        reason: Reason::InvalidConfiguration,
-        message: format!("spec.providerSpec.value.hypervisorSelector: {error}"),
+fn selector(selector: &LabelSelector) -> Result<Selector, Why> {
+    Selector::try_from(selector.clone()).map_err(|error| {
+        Why::new(
+            Reason::InvalidConfiguration,
+            format!("spec.providerSpec.value.hypervisorSelector: {error}"),
+        )
     })
 }
 
-fn refusal(matching: &[&Candidate], spec: &LibvirtMachineProviderSpec) -> Refusal {
+fn refusal(matching: &[&Candidate], spec: &LibvirtMachineProviderSpec) -> Why {
     let demand = Demand::of(spec);
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for candidate in matching {
@@ -223,10 +224,10 @@ fn refusal(matching: &[&Candidate], spec: &LibvirtMachineProviderSpec) -> Refusa
             mib(free.memory).max(0)
         )
     });
-    Refusal {
-        reason: Reason::NoHypervisorAvailable,
-        message: format!("{matches} the selector: {}{room}", parts.join(", ")),
-    }
+    Why::new(
+        Reason::NoHypervisorAvailable,
+        format!("{matches} the selector: {}{room}", parts.join(", ")),
+    )
 }
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ fn what_is_reserved_and_not_made_yet_is_not_given_away_again() {
     let refusal = choose(&wanted(2, 4), &[full], "m").expect_err("no room");
     assert_eq!(refusal.reason, "NoHypervisorAvailable");
     assert_eq!(
-        refusal.message,
+        refusal.message(),
         "1 Hypervisor matches the selector: 1 full; the Machine needs 2 CPUs and 4096 MiB, and the Hypervisor with the most free memory has 1 CPUs and 7168 MiB left"
     );
 }
@@ -150,7 +150,7 @@ fn a_refusal_counts_why_each_one_that_matches_cannot_be_used() {
     let candidates = [away, kept, candidate("small", 1, 1)];
     let refusal = choose(&wanted(2, 4), &candidates, "m").expect_err("no room");
     assert_eq!(
-        refusal.message,
+        refusal.message(),
         "3 Hypervisors match the selector: 1 full, 1 in maintenance, 1 unreachable; the Machine needs 2 CPUs and 4096 MiB, and the Hypervisor with the most free memory has 1 CPUs and 1024 MiB left"
     );
 }
@@ -191,7 +191,7 @@ fn a_hypervisor_without_what_a_machine_names_is_not_chosen() {
         let mut other = candidate("other", 8, 8);
         let refusal = choose(&spec, std::slice::from_ref(&idle), "m").expect_err(what);
         assert!(
-            refusal.message.contains(&format!("1 without {what}")),
+            refusal.message().contains(&format!("1 without {what}")),
             "{refusal:?}"
         );
         // a gateway that does not say what it has is taken at its word

@@ -161,6 +161,9 @@ fn resetting(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan
 
 /// The record of a control plane that was made, where the host shows it before it was released, and the Cluster does not know of it.
 pub(super) fn unrecorded(observed: &Observed) -> Option<Plan> {
+    if of_user(observed).is_some() {
+        return None;
+    }
     let Placement::Held(held) = &observed.placement else {
         return None;
     };
@@ -273,6 +276,7 @@ pub(super) fn unreset(
         return waiting_for_api(
             observed,
             &format!("{state}, and the Node cannot be deleted: {silent}"),
+            "",
         );
     }
     Plan {
@@ -322,7 +326,10 @@ fn not_reset(
                     time_limit(observed)
                 )
             }
-            _ => format!("If that cannot be fixed: {}", time_limit(observed)),
+            _ => format!(
+                "Fix that first. Only when the power of its server is cut, and it stays off: {}",
+                time_limit(observed)
+            ),
         },
     };
     format!(
@@ -351,7 +358,7 @@ fn reason(held: &Infrastructure) -> Option<Reason> {
 pub fn time_limit(observed: &Observed) -> String {
     format!(
         "kubectl -n {} patch machine {} --type=merge -p \
-         '{{\"spec\":{{\"deletion\":{{\"hostReleaseTimeoutSeconds\":60}}}}}}'. So long after its deletion, which may be at once, this \
+         '{{\"spec\":{{\"deletion\":{{\"hostReleaseTimeoutSeconds\":60}}}}}}'. 60 s after its deletion, at once where those have passed, this \
          Machine is removed, and its pods may start elsewhere{}",
         observed.marker.namespace,
         observed.machine.name_any(),

@@ -1,5 +1,6 @@
 //! A Machine that has a Node: keep the Node according to the Machine's spec, and report its health.
 
+use crate::Why;
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Taint;
@@ -277,36 +278,34 @@ fn waits_for_record(cluster: &str) -> String {
 }
 
 /// In what its settings differ from those of its Cluster, and stay so until somebody acts.
-fn settings_differ(observed: &Observed) -> Option<(Reason, String)> {
+fn settings_differ(observed: &Observed) -> Option<Why> {
     let cluster = observed.cluster.as_ref()?;
     let behind = settings::behind(&observed.machine, cluster.spec.as_ref().ok()?);
     let differences = behind.sentences().join("; ");
     let (namespace, name) = (&observed.marker.namespace, &cluster.name);
     if cluster.settings.rollout == Rollout::Waits && !behind.sentences().is_empty() {
         let message = format!("{differences}; {}", waits_for_record(name));
-        return Some((Reason::Updating, message));
+        return Some(Why::new(Reason::Updating, message));
     }
     let since = "the Cluster's settings changed after this node was created with them";
     if behind.can_follow() {
         return match cluster.settings.rollout {
-            Rollout::Goes | Rollout::Waits => Some((Reason::Updating, differences)),
+            Rollout::Goes | Rollout::Waits => Some(Why::new(Reason::Updating, differences)),
             Rollout::Left => {
                 let message = settings::left(&format!("{since}: {differences}"), namespace, name);
-                Some((Reason::SettingsDiffer, message))
+                Some(Why::new(Reason::SettingsDiffer, message))
             }
             Rollout::Unknown => {
-                let message = format!(
-                    "{since}: {differences}. A running node is not changed, because Tatara did not create the control plane of Cluster {name}: set them back"
+                let cause = format!(
+                    "{since}: {differences}. A running node is not changed, because Tatara did not create the control plane of Cluster {name}:"
                 );
-                Some((Reason::SettingsDiffer, message))
+                Some(Why::new(Reason::SettingsDiffer, cause).remedied("set them back"))
             }
         };
     }
     (!behind.kept.is_empty()).then(|| {
-        let message = format!(
-            "{since}: {differences}. These cannot change on a running node: replace the Machine, or set them back"
-        );
-        (Reason::NeedsReplacement, message)
+        let cause = format!("{since}: {differences}. These cannot change on a running node:");
+        Why::new(Reason::NeedsReplacement, cause).remedied("replace the Machine, or set them back")
     })
 }
 
@@ -354,8 +353,8 @@ fn up_to_date(observed: &Observed, node: &NodeView) -> Finding {
             message,
         );
     }
-    if let Some((reason, message)) = settings_differ(observed) {
-        return Finding::no(ConditionType::UpToDate, reason, message);
+    if let Some(why) = settings_differ(observed) {
+        return why.finding(ConditionType::UpToDate);
     }
     Finding::yes(
         ConditionType::UpToDate,

@@ -1,12 +1,13 @@
 //! A Machine without a place: it claims a Host, once. If its claim is lost, or several Hosts have it, that is reported and
 //! nothing is done. The absence of a claim proves nothing.
 
+use crate::Why;
 use std::time::Duration;
 
 use kube::ResourceExt;
 
 use super::super::kind::PlaceKind;
-use super::super::observed::{Contact, Infrastructure, Observed, Placement, Refusal, Unheld};
+use super::super::observed::{Contact, Infrastructure, Observed, Placement, Unheld};
 use super::{Acquire, Action, Plan};
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};
@@ -49,7 +50,7 @@ fn place(observed: &Observed) -> Option<String> {
 }
 
 /// The next step of a Machine that is not deleted.
-pub fn plan(observed: &Observed, choice: &Result<String, Refusal>) -> Plan {
+pub fn plan(observed: &Observed, choice: &Result<String, Why>) -> Plan {
     if observed.is_in_memory() && observed.chosen.is_none() {
         return claim(choice, None);
     }
@@ -68,7 +69,7 @@ pub fn plan(observed: &Observed, choice: &Result<String, Refusal>) -> Plan {
     }
 }
 
-fn claim(choice: &Result<String, Refusal>, instead: Option<Clean>) -> Plan {
+fn claim(choice: &Result<String, Why>, instead: Option<Clean>) -> Plan {
     let finding =
         |reason, message| Finding::no(ConditionType::InfrastructureReady, reason, message);
     match choice {
@@ -81,7 +82,7 @@ fn claim(choice: &Result<String, Refusal>, instead: Option<Clean>) -> Plan {
             });
             Plan::act(action, finding(Reason::Claiming, message))
         }
-        Err(refusal) => Plan::waiting(finding(refusal.reason, refusal.message.clone())),
+        Err(refusal) => Plan::waiting(refusal.finding(ConditionType::InfrastructureReady)),
     }
 }
 

@@ -28,7 +28,7 @@ const SEED_AGAIN: Duration = Duration::from_secs(10);
 pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Option<Plan> {
     let told = match &machine.told {
         Ok(told) => told,
-        Err(refusal) => return Some(waiting(refusal.reason, refusal.message.clone())),
+        Err(refusal) => return Some(Plan::waiting(refusal.finding(INFRASTRUCTURE))),
     };
     match &told.machine {
         // one that another Hypervisor shows may be the live node

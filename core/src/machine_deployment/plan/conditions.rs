@@ -128,7 +128,7 @@ fn rolling_out(roll: &Roll) -> Finding {
 /// What is done now and why, before it is done; else what is waited for.
 fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
     if let Err(problem) = &roll.observed.provider_spec {
-        return Finding::no(PROGRESSING, problem.reason, problem.message.clone());
+        return problem.finding(PROGRESSING);
     }
     if roll.observed.deleting {
         return Finding::no(
@@ -162,8 +162,8 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
     if !steps.is_empty() {
         return Finding::yes(PROGRESSING, Reason::MachineSetUpdated, steps.join("; "));
     }
-    if let Some((reason, refused)) = &targets.refused {
-        return Finding::no(PROGRESSING, *reason, refused.clone());
+    if let Some(why) = &targets.refused {
+        return why.finding(PROGRESSING);
     }
     if let Some(object) = &roll.observed.paused_by {
         let held = held(roll.observed, object);

@@ -10,6 +10,7 @@ use super::Limits;
 use super::breaker;
 use super::roll::{Roll, Target, Targets};
 use super::rolling_update::{grow_current, lost_of_current, remove_unhealthy, shrink_old};
+use crate::Why;
 use crate::api::conditions::Reason;
 
 /// Fewer members than this cannot miss one.
@@ -33,7 +34,7 @@ pub fn targets(roll: &Roll) -> Targets {
     }
     grow_current(roll, &mut targets, true);
     if let Some(refused) = refused(roll, &targets) {
-        targets.refused = Some((Reason::InvalidConfiguration, refused));
+        targets.refused = Some(Why::new(Reason::InvalidConfiguration, refused));
         return targets;
     }
     let is_rolling = targets.old.iter().any(|target| target.staying() > 0);

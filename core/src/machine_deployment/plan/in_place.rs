@@ -6,6 +6,7 @@
 
 use super::roll::{Roll, Target, Targets};
 use super::{on_delete, rolling_update};
+use crate::Why;
 use crate::api::conditions::Reason;
 use crate::api::machine_deployment::StrategyType;
 use crate::api::names::ANNOTATION_MOVES_TO;
@@ -63,7 +64,7 @@ pub fn targets(roll: &Roll) -> Targets {
     if targets.changes() {
         // a step is the next one
     } else if let Some(refused) = refused(roll, current) {
-        targets.refused = Some((Reason::NeedsReplacement, refused));
+        targets.refused = Some(Why::new(Reason::NeedsReplacement, refused));
     } else if asked_for > 0 {
         targets.waiting.push(format!(
             "waiting for MachineSet {} to create {}",

@@ -30,6 +30,7 @@ mod rolling_update;
 mod scale;
 mod sets;
 
+use crate::Why;
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -265,12 +266,12 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
             "spec.template.spec.versions.controlPlane was added or removed: Machines of MachineSet {} have another role, and a control plane becomes no worker, nor the reverse. Set it back, and create another MachineDeployment",
             set.name
         );
-        targets.refused = Some((Reason::InvalidConfiguration, refused));
+        targets.refused = Some(Why::new(Reason::InvalidConfiguration, refused));
     }
     let waiting = half_made.map(|orphan| format!("Machine {} is to be adopted", orphan.name));
     targets.waiting.extend(waiting);
     match adoption.refused {
-        Some(refused) if waits => targets.refused = Some((Reason::NotAdopted, refused)),
+        Some(refused) if waits => targets.refused = Some(Why::new(Reason::NotAdopted, refused)),
         refused => targets.waiting.extend(refused),
     }
     if !stopped {

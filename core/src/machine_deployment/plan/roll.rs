@@ -1,11 +1,11 @@
 //! The sets of a deployment, which of them is the current one, and how many Machines each shall have.
 
+use crate::Why;
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::{Counts, Observed, ObservedSet};
 use super::super::revision::Revision;
 use super::{Limits, revision};
-use crate::api::conditions::Reason;
 use crate::machine_set::Gate;
 use crate::machine_set::plan::after;
 
@@ -236,7 +236,7 @@ pub struct Targets {
     /// What the old sets give up moves to the current one.
     pub moves: bool,
     /// Why the roll cannot go on before a person changes something.
-    pub refused: Option<(Reason, String)>,
+    pub refused: Option<Why>,
 }
 
 impl Targets {

@@ -51,7 +51,7 @@ pub fn targets(roll: &Roll) -> Targets {
     targets
         .waiting
         .push(match (&roll.observed.provider_spec, roll.gate) {
-            (Err(problem), _) => problem.message.clone(),
+            (Err(problem), _) => problem.message(),
             (Ok(_), Some(gate)) if !roll.observed.paused => {
                 format!("nothing rolls yet: {}", gate.message)
             }

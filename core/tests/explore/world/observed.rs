@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
+use tatara_core::Why;
 
 use tatara_core::NodeView;
 use tatara_core::api::conditions::Reason;
@@ -72,7 +73,7 @@ pub fn observed(view: &View) -> Observed {
 }
 
 /// The host that it would claim.
-fn choice(view: &View) -> Result<String, tatara_core::machine::Refusal> {
+fn choice(view: &View) -> Result<String, Why> {
     let MachineProviderSpec::Ssh(spec) = provider_spec() else {
         unreachable!("the Machines of the world are prepared over SSH")
     };

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tatara_core::api::conditions::{ConditionType, is_true};
 use tatara_core::api::{self, ClusterProviderSpec};
 use tatara_core::control_plane::component::{Answer, Component, ComponentState, Components};
+use tatara_core::control_plane::turn::Doubt;
 use tatara_core::control_plane::{MemberHealth, MemberId, Members, members};
 use tatara_core::kubeadm::{Endpoint, KubernetesVersion};
 use tatara_core::machine::{ControlPlaneMachine, Lookup, Neighbours, ObservedCluster, is_begun};
@@ -91,7 +92,9 @@ pub fn of_cluster(view: &View, own: &api::Machine) -> ObservedCluster {
             }
             _ => None,
         },
-        in_doubt: scope.doubt.map(|reason| (reason, String::new())),
+        in_doubt: scope
+            .doubt
+            .map(|reason| Box::new(both.doubt().unwrap_or(Doubt::Reported(reason)))),
         certificates_ready: true,
         external: false,
         endpoint: Some(Endpoint {

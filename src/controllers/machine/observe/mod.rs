@@ -10,7 +10,8 @@ mod node;
 pub use endpoint::{address_remedy, claimed_host, cluster_endpoint};
 
 use std::sync::Arc;
-use tatara_core::api::conditions::{ConditionType, Reason, Status, find, is_true};
+use tatara_core::Why;
+use tatara_core::api::conditions::{ConditionType, Reason, Status, find, is_true, reason_of};
 
 use kube::ResourceExt;
 
@@ -25,11 +26,9 @@ use tatara_core::Key;
 use tatara_core::api::cluster::Turn;
 use tatara_core::api::names::{self, ANNOTATION_INITIALIZED, LABEL_CLUSTER};
 use tatara_core::api::{Cluster, ClusterProviderSpec, Machine, MachineProviderSpec};
-use tatara_core::control_plane::turn::{Both, Holder};
+use tatara_core::control_plane::turn::{Both, Doubt, Holder};
 use tatara_core::machine::own_node;
-use tatara_core::machine::{
-    Contact, Lookup, Neighbours, Observed, ObservedCluster, Placement, Refusal, SpecProblem,
-};
+use tatara_core::machine::{Contact, Lookup, Neighbours, Observed, ObservedCluster, Placement};
 use tatara_core::node::{JobKind, Marker};
 use tatara_core::settings::{OfCluster, Rollout};
 
@@ -97,10 +96,7 @@ pub async fn observe(
             .map(|kind| (kind, controller.follows.attempts(&marker.job(kind))))
             .into(),
         identities: controller.identities.clone(),
-        placement: Placement::None(Err(Refusal {
-            reason: Reason::Starting,
-            message: String::new(),
-        })),
+        placement: Placement::None(Err(Why::new(Reason::Starting, String::new()))),
         virtual_machine: None,
         whose,
         claiming: None,
@@ -140,19 +136,14 @@ fn resolve(
     stores: &Stores,
     namespace: &str,
     machine: &Machine,
-) -> (
-    Result<MachineProviderSpec, SpecProblem>,
-    Option<serde_json::Value>,
-) {
+) -> (Result<MachineProviderSpec, Why>, Option<serde_json::Value>) {
     let resolved =
         crate::controllers::machine_class::resolve(stores, namespace, &machine.spec.provider_spec);
     match resolved {
         Err(problem) => (Err(problem), None),
         Ok(value) => {
-            let spec = MachineProviderSpec::decode(&value).map_err(|error| SpecProblem {
-                reason: Reason::InvalidConfiguration,
-                message: error.to_string(),
-            });
+            let spec = MachineProviderSpec::decode(&value)
+                .map_err(|error| Why::new(Reason::InvalidConfiguration, error.to_string()));
             (spec, Some(value))
         }
     }
@@ -213,7 +204,6 @@ fn observed_cluster(
         .as_ref()
         .map(|s| s.conditions.as_slice())
         .unwrap_or_default();
-    let initialized = find(conditions, ConditionType::ControlPlaneInitialized);
     let deleting = cluster.metadata.deletion_timestamp.is_some();
     let initialized_by_secret =
         turn::known(workloads, cluster).and_then(|both| both.secret.initialized);
@@ -258,12 +248,13 @@ fn observed_cluster(
             .iter()
             .any(|finalizer| finalizer == names::FINALIZER_PROFILE),
         certificates_ready: is_true(conditions, ConditionType::CertificatesReady),
-        in_doubt: initialized.and_then(|condition| {
-            let reason = Reason::parse(&condition.reason)?;
-            reason
-                .is_doubt()
-                .then(|| (reason, condition.message.clone()))
-        }),
+        // what is cached of the two may be of different times: the Cluster's controller has read both live
+        in_doubt: reason_of(conditions, ConditionType::ControlPlaneInitialized)
+            .filter(|reason| reason.is_doubt())
+            .map(|reason| {
+                let seen = both(workloads, cluster).doubt();
+                Box::new(seen.unwrap_or(Doubt::Reported(reason)))
+            }),
         external: cluster.was_external(),
         version: cluster
             .status

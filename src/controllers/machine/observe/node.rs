@@ -9,7 +9,7 @@ use super::super::Machines;
 use super::{address_remedy, cluster_endpoint, turns};
 use crate::clock;
 use crate::controllers::workloads::Workloads;
-use crate::providers::ssh::marked;
+use crate::providers::ssh::perhaps_marked;
 use crate::store::Stores;
 use crate::workload::Connectivity;
 use crate::workload::error::Cause;
@@ -274,7 +274,8 @@ pub(super) fn namesake(
     let is_left_over =
         owner.is_some_and(|uid| controller.base.stores().machines.by_uid(uid).is_none());
     let namespace = &observed.marker.namespace;
-    let marked = owner.and_then(|uid| marked(&controller.base.stores().hosts, namespace, uid));
+    let hosts = &controller.base.stores().hosts;
+    let marked = owner.and_then(|uid| perhaps_marked(hosts, namespace, uid));
     Some(Namesake {
         node,
         is_left_over,

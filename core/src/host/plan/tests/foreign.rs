@@ -274,3 +274,24 @@ fn a_server_that_two_hosts_speak_for_is_not_handed_out_and_no_reset_is_proposed(
         );
     }
 }
+
+#[test]
+fn the_marker_of_an_orphan_stays_in_its_status_until_it_is_none_any_more() {
+    let status = |observed: &Observed| {
+        crate::host::status::status(&observed.host, observed, &plan(observed, at(0)))
+    };
+    let orphan = saying(&json!({}), marked("here", "m"));
+    let told = status(&orphan).expect("a status").marker;
+    let uid = told.as_ref().map(|marker| marker.uid.as_str());
+    assert_eq!(uid, Some("m"));
+    let before = json!({"status": {"marker": told}});
+    let unreachable = Contact::Failed(ContactError {
+        reason: Reason::SshUnreachable,
+        message: "no route".into(),
+        transient: true,
+    });
+    let silent = status(&observed(&before, unreachable)).expect("a status");
+    assert_eq!(silent.marker, told);
+    let clean = status(&saying(&before, Ownership::Nobody)).expect("a status");
+    assert_eq!(clean.marker, None);
+}

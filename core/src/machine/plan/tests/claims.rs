@@ -18,7 +18,7 @@ fn choose(
     hosts: &[Arc<Host>],
     cluster: &str,
     uid: &str,
-) -> Result<String, Refusal> {
+) -> Result<String, Why> {
     let chooser = Chooser {
         cluster,
         uid,
@@ -86,7 +86,7 @@ fn a_host_that_was_switched_off_while_it_was_free_is_taken() {
     };
     assert_eq!(off("SwitchedOff"), Ok("a".into()));
     let refusal = off("PoweredOff").expect_err("off for another reason");
-    assert!(refusal.message.contains("1 unreachable"), "{refusal:?}");
+    assert!(refusal.message().contains("1 unreachable"), "{refusal:?}");
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn a_host_is_taken_only_when_nothing_speaks_against_it() {
                     "NoHostAvailable"
                 };
                 assert_eq!(refusal.reason, reason, "{case}");
-                let message = refusal.message;
+                let message = refusal.message();
                 assert!(
                     message.starts_with("1 host matches the selector: "),
                     "{case}: {message}"
@@ -194,7 +194,7 @@ fn the_refusal_counts_what_stands_in_the_way() {
         .collect();
     let refusal = choose(&wants(json!({})), &hosts, "a", ME).expect_err("none is free");
     assert_eq!(
-        refusal.message,
+        refusal.message(),
         "4 hosts match the selector: 3 claimed, 1 in maintenance: a; kubectl -n default get hosts shows why; free, repair or add one"
     );
 }
@@ -220,7 +220,7 @@ fn a_host_that_is_checked_soon_is_waited_for_and_trouble_beside_it_is_told() {
     ];
     for (hosts, reason, severity) in table {
         let refusal = choose(&wants(json!({})), &hosts, "a", ME).expect_err("none is free");
-        assert_eq!(refusal.reason, reason, "{}", refusal.message);
+        assert_eq!(refusal.reason, reason, "{}", refusal.message());
         assert_eq!(refusal.reason.severity(), severity);
     }
 }
@@ -278,7 +278,7 @@ fn a_host_that_is_not_merely_claimed_is_named_with_what_is_awaited_or_wrong() {
         ),
     ] {
         let refusal = choose(&wants(json!({})), &[claimed(), other], "a", ME);
-        let message = refusal.expect_err("none is free").message;
+        let message = refusal.expect_err("none is free").message();
         assert_eq!(message, format!("2 hosts match the selector: {expected}"));
     }
 }

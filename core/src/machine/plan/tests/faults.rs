@@ -11,10 +11,10 @@ fn what_a_new_machine_lacks_is_awaited_for_a_minute_and_then_missed() {
     let mut alone = edited(worker(), &created);
     alone.cluster = None;
     let mut homeless = edited(worker(), &created);
-    homeless.placement = Placement::None(Err(Refusal {
-        reason: Reason::NoMatchingHost,
-        message: "no Host is in the namespace; create one for each server".into(),
-    }));
+    homeless.placement = Placement::None(Err(Why::new(
+        Reason::NoMatchingHost,
+        "no Host is in the namespace; create one for each server",
+    )));
     for (observed, reason, word) in [
         (alone, Reason::ClusterMissing, "create it"),
         (homeless, Reason::NoMatchingHost, "create one"),
@@ -32,10 +32,8 @@ fn what_a_new_machine_lacks_is_awaited_for_a_minute_and_then_missed() {
 fn what_is_wrong_with_a_machine_is_said_with_field_value_and_remedy() {
     let provider = |value: Value| {
         let mut observed = worker();
-        observed.spec = MachineProviderSpec::decode(&value).map_err(|error| SpecProblem {
-            reason: Reason::InvalidConfiguration,
-            message: error.to_string(),
-        });
+        observed.spec = MachineProviderSpec::decode(&value)
+            .map_err(|error| Why::new(Reason::InvalidConfiguration, error.to_string()));
         observed
     };
     let ours = |kind: &str| json!({ "apiVersion": "tatara.dev/v1alpha1", "kind": kind });
@@ -43,10 +41,10 @@ fn what_is_wrong_with_a_machine_is_said_with_field_value_and_remedy() {
     misspelt["hostSelecter"] = json!({});
     let missing_class = {
         let mut observed = worker();
-        observed.spec = Err(SpecProblem {
-            reason: Reason::MachineClassMissing,
-            message: "MachineClass small does not exist in namespace default; create it".into(),
-        });
+        observed.spec = Err(Why::new(
+            Reason::MachineClassMissing,
+            "MachineClass small does not exist in namespace default; create it",
+        ));
         observed
     };
     let mut alone = worker();
@@ -115,10 +113,10 @@ fn what_runs_stays_as_its_node_is_while_its_settings_cannot_be_used() {
             with_cluster(observed, |c| c.spec = Err("podz: unknown field".into()))
         }),
         ("InvalidConfiguration", |mut observed| {
-            observed.spec = Err(SpecProblem {
-                reason: Reason::InvalidConfiguration,
-                message: "hostSelecter: unknown field".into(),
-            });
+            observed.spec = Err(Why::new(
+                Reason::InvalidConfiguration,
+                "hostSelecter: unknown field",
+            ));
             observed
         }),
         ("UnsupportedVersion", |observed| {
@@ -267,10 +265,10 @@ fn nothing_is_done_while_the_machine_or_something_above_it_is_paused() {
 #[test]
 fn what_can_never_run_as_it_is_written_has_failed_and_what_runs_has_not() {
     let wrong = |mut observed: Observed| {
-        observed.spec = Err(SpecProblem {
-            reason: Reason::InvalidConfiguration,
-            message: "spec.providerSpec.value: hostSelecter: unknown field".into(),
-        });
+        observed.spec = Err(Why::new(
+            Reason::InvalidConfiguration,
+            "spec.providerSpec.value: hostSelecter: unknown field",
+        ));
         observed
     };
     let failed = |observed: &Observed| {
@@ -282,10 +280,7 @@ fn what_can_never_run_as_it_is_written_has_failed_and_what_runs_has_not() {
     assert_eq!(failed(&worker()), None);
     assert_eq!(failed(&wrong(running(worker()))), None);
     let mut waiting = worker();
-    waiting.placement = Placement::None(Err(Refusal {
-        reason: Reason::NoHostAvailable,
-        message: "all are taken".into(),
-    }));
+    waiting.placement = Placement::None(Err(Why::new(Reason::NoHostAvailable, "all are taken")));
     assert_eq!(failed(&waiting), None);
 }
 

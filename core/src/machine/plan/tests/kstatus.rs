@@ -8,10 +8,7 @@ fn creation_life_and_failure_are_told_apart() {
     let found = |observed: &Observed| plan(observed, at(0)).findings;
     let nobody = |reason| {
         let mut observed = worker();
-        observed.placement = Placement::None(Err(Refusal {
-            reason,
-            message: "why".into(),
-        }));
+        observed.placement = Placement::None(Err(Why::new(reason, "why")));
         found(&observed)
     };
     let running = || super::running(worker());

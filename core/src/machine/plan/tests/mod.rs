@@ -23,6 +23,7 @@ mod updating;
 mod virtual_machines;
 mod words;
 
+use crate::Why;
 use std::sync::{Arc, LazyLock};
 
 use k8s_openapi::jiff::Timestamp;
@@ -38,7 +39,7 @@ use crate::api::names::{
 use crate::api::{Cluster, ClusterProviderSpec, Machine, MachineProviderSpec};
 use crate::control_plane::{Member, MemberHealth, MemberId, Members};
 use crate::kubeadm::Endpoint;
-use crate::machine::{HostChoice, LastLook, ObservedCluster, Refusal, SpecProblem, Unheld, units};
+use crate::machine::{HostChoice, LastLook, ObservedCluster, Unheld, units};
 use crate::node::{
     Attempts, Failure, Identities, Job, JobKind, Marker, Observation, Owner, Ownership, Progress,
     SoftwareVersions, UnitState, UnitStatus,

@@ -8,10 +8,10 @@ use crate::api::conditions::Reason;
 #[test]
 fn what_can_never_run_says_so_under_the_names_that_the_cluster_autoscaler_knows() {
     let mut wrong = worker();
-    wrong.spec = Err(SpecProblem {
-        reason: Reason::InvalidConfiguration,
-        message: "hostSelecter: unknown field".into(),
-    });
+    wrong.spec = Err(Why::new(
+        Reason::InvalidConfiguration,
+        "hostSelecter: unknown field",
+    ));
     let old = wrong.machine.status.clone().unwrap_or_default();
     let failed = status(&wrong, &plan(&wrong, at(0)), &old);
     let reason = Some("InvalidConfiguration");
@@ -36,10 +36,7 @@ fn a_provider_id_comes_with_a_place_and_with_nothing_else() {
     );
     // none is free: nothing is chosen, so the cluster-autoscaler does not count the Machine as there
     let mut waits = edited(worker(), &json!({ "metadata": { "finalizers": [] } }));
-    waits.placement = Placement::None(Err(Refusal {
-        reason: Reason::NoHostAvailable,
-        message: "none".into(),
-    }));
+    waits.placement = Placement::None(Err(Why::new(Reason::NoHostAvailable, "none")));
     assert_eq!(plan(&waits, at(0)).actions, [Action::Adopt { host: None }]);
 }
 

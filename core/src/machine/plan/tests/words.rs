@@ -96,10 +96,10 @@ fn a_provider_spec_is_corrected_where_admission_lets_it() {
     }
     // it is said with the condition, and only where something is to be corrected
     let mut wrong = worker();
-    wrong.spec = Err(SpecProblem {
-        reason: Reason::InvalidConfiguration,
-        message: "hostSelecter: unknown field".into(),
-    });
+    wrong.spec = Err(Why::new(
+        Reason::InvalidConfiguration,
+        "hostSelecter: unknown field",
+    ));
     let says = (
         "InfrastructureReady",
         "InvalidConfiguration",
@@ -207,7 +207,11 @@ fn what_keeps_a_released_host_from_its_reset_is_said_in_its_own_words() {
         (
             Stuck::ResetFails,
             "ResetFailed",
-            &["ResetFailed: words", "cannot be fixed", limit],
+            &[
+                "ResetFailed: words",
+                "its server is cut, and it stays off",
+                limit,
+            ],
             "ResetFailed",
         ),
         (
@@ -315,15 +319,26 @@ fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
 
 #[test]
 fn a_holder_that_is_no_machine_any_more_is_looked_for_on_its_host_first() {
-    let message = doubt::blocked(ConditionType::BootstrapReady, &turn_of(OTHER), CLUSTER).message;
+    let message = doubt::of_nobody(CLUSTER, OTHER);
     let parts = [
-        "Only if its host is destroyed".to_owned(),
-        format!("SAYS:.status.message | grep {OTHER}"),
+        format!("MESSAGE:.status.message | grep {OTHER}"),
         format!(
             "Only if what it ran on is destroyed, erased or disconnected for good: kubectl -n team annotate cluster a {ANNOTATION_HOST_IS_GONE}={OTHER}"
         ),
     ];
     contains(&message, &parts);
+}
+
+#[test]
+fn who_waits_for_kubeadm_init_of_another_is_told_to_wait_and_to_delete_nothing() {
+    let waits = doubt::blocked(ConditionType::BootstrapReady, &turn_of(OTHER), CLUSTER);
+    let parts = [
+        "nobody has to act",
+        "tatara describe machine cp-1 -n team",
+        "tatara describe cluster a -n team",
+    ];
+    contains(&waits.message, &parts.map(str::to_owned));
+    assert!(!waits.message.contains("delete"), "{}", waits.message);
 }
 
 #[test]

@@ -54,8 +54,8 @@ pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
     }
     let cluster = observed.cluster.as_ref()?;
     let differences = due(observed)?.sentences().join("; ");
-    if let Some((reason, message)) = gates::refused(observed) {
-        return Some(not(reason, format!("{differences}. {message}")));
+    if let Some(why) = gates::refused(observed) {
+        return Some(not(why.reason, format!("{differences}. {why}")));
     }
     let neighbours = &cluster.neighbours;
     let before = neighbours.follows_before.as_ref();

@@ -5,9 +5,9 @@ use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::Observed;
 use super::super::{gates, known_node};
 use super::{control_plane, kubelet};
-use crate::NodeView;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::kubeadm::{KubernetesVersion, VersionError, version};
+use crate::{NodeView, Why};
 
 /// What forbids the versions that a Machine wants, in condition `UpToDate`.
 pub(super) fn obstacle(observed: &Observed) -> Option<Finding> {
@@ -19,14 +19,14 @@ pub(super) fn obstacle(observed: &Observed) -> Option<Finding> {
     // what has begun fails by it, and says so: an edit of the settings waits for what goes on
     let begins = !super::is_begun(observed);
     let found = found.or_else(|| begins.then(|| gates::refused(observed))?);
-    found.map(|(reason, message)| Finding::no(ConditionType::UpToDate, reason, message))
+    found.map(|why| why.finding(ConditionType::UpToDate))
 }
 
 fn of_control_plane(
     cluster: &ObservedCluster,
     runs: &KubernetesVersion,
     wanted: &KubernetesVersion,
-) -> Option<(Reason, String)> {
+) -> Option<Why> {
     let lowest = cluster.version.as_ref().and_then(|text| text.parse().ok());
     let lowest = lowest.unwrap_or_else(|| runs.clone());
     let kubelets = cluster.neighbours.oldest_kubelet.iter();
@@ -45,11 +45,11 @@ fn of_control_plane(
             cluster.name,
             wanted.minor().saturating_sub(1),
         );
-        (Reason::VersionSkew, message)
+        Why::new(Reason::VersionSkew, message)
     })
 }
 
-fn of_worker(observed: &Observed, cluster: &ObservedCluster) -> Option<(Reason, String)> {
+fn of_worker(observed: &Observed, cluster: &ObservedCluster) -> Option<Why> {
     let (_, wanted) = kubelet(observed)?;
     let runs: KubernetesVersion = cluster.version.as_ref()?.parse().ok()?;
     if let Err(error) = version::check_kubelet(&wanted, &runs) {
@@ -63,15 +63,15 @@ fn of_worker(observed: &Observed, cluster: &ObservedCluster) -> Option<(Reason, 
         "spec.versions.kubelet is {wanted}; waiting until control-plane Machine {machine} is updated: the control plane goes first. If that does not proceed: tatara describe machine {machine} -n {}",
         observed.marker.namespace
     );
-    Some((Reason::VersionSkew, message))
+    Some(Why::new(Reason::VersionSkew, message))
 }
 
-fn refused(error: &VersionError) -> (Reason, String) {
+fn refused(error: &VersionError) -> Why {
     let reason = match error {
         VersionError::KubeletAhead { .. } | VersionError::KubeletLeftBehind { .. } => {
             Reason::VersionSkew
         }
         _ => Reason::UnsupportedVersion,
     };
-    (reason, error.to_string())
+    Why::new(reason, error.to_string())
 }

@@ -5,6 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::{Contact, Observed, Placement};
 use super::super::super::units;
+use super::super::doubt::ClusterName;
 use super::super::joining::in_the_way;
 use super::super::{Action, DRAIN_AGAIN, Plan, drain, job, known_node};
 use super::quorum::{may_restart, members, waits_for_quorum};
@@ -214,8 +215,9 @@ fn run_upgrade(host: &OnHost<'_>, unit: &PlannedUnit, now: Timestamp) -> Step {
 /// # Errors
 /// What it waits for, in condition `UpToDate`.
 fn take_turn(observed: &Observed, cluster: &ObservedCluster) -> Result<Plan, Finding> {
-    if let Some((reason, message)) = &cluster.in_doubt {
-        return Err(not(*reason, message.clone()));
+    if let Some(doubt) = &cluster.in_doubt {
+        let named = ClusterName::of(&observed.marker);
+        return Err(not(doubt.reason(), doubt.message(named)));
     }
     if let Some(message) = in_the_way(observed, cluster) {
         return Err(not(Reason::WaitingForTurn, message));

@@ -6,10 +6,7 @@ use crate::api::conditions::Reason;
 #[test]
 fn without_its_class_it_scales_and_rolls_nothing() {
     let mut observed = deployment(4, rolling(Int(1), Int(0)), vec![old("old", (3, 3, 3))]);
-    observed.provider_spec = Err(TemplateProblem {
-        reason: Reason::MachineClassMissing,
-        message: "MachineClass large".into(),
-    });
+    observed.provider_spec = Err(Why::new(Reason::MachineClassMissing, "MachineClass large"));
     let unresolved = plan(&observed, at(110));
     assert_eq!(steps(&unresolved), ["old 4"]);
     let progressing = finding(&unresolved, "Progressing");

@@ -11,10 +11,10 @@ fn creation_roll_and_failure_are_told_apart() {
     let found = |observed: &Observed| plan(observed, at(110)).findings;
     let rolling_out = || of(vec![old("old", (3, 3, 3)), new((1, 1, 0))]);
     let mut classless = of(vec![new((3, 3, 3))]);
-    classless.provider_spec = Err(TemplateProblem {
-        reason: Reason::MachineClassMissing,
-        message: "MachineClass a does not exist".into(),
-    });
+    classless.provider_spec = Err(Why::new(
+        Reason::MachineClassMissing,
+        "MachineClass a does not exist",
+    ));
     let invalid = deployment(
         3,
         rolling(IntOrString::String("half".into()), Int(0)),

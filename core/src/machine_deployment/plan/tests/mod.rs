@@ -9,6 +9,7 @@ mod sets;
 mod status;
 mod stuck;
 
+use crate::Why;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::{self, Int};
 use serde_json::json;
 
@@ -21,7 +22,7 @@ use crate::api::names::{
     LABEL_MACHINE_DEPLOYMENT_X, LABEL_TEMPLATE_HASH,
 };
 use crate::api::{MachineVersions, ProviderSpec};
-use crate::machine_deployment::{Counts, ObservedSet, TemplateProblem};
+use crate::machine_deployment::{Counts, ObservedSet};
 use crate::machine_set::Owner;
 
 const NEW: &str = "v1.36.3";

@@ -84,10 +84,7 @@ impl World {
             let host = &known.hosts[*host];
             host.exists && host.claim.is_none() && host.available
         });
-        let refused = Refusal {
-            reason: Reason::NoHostAvailable,
-            message: "none is free".into(),
-        };
+        let refused = Why::new(Reason::NoHostAvailable, "none is free");
         observed.placement =
             Placement::None(free.map(|host| HOSTS[host].to_owned()).ok_or(refused));
         if let [host] = claims.as_slice() {

@@ -7,9 +7,14 @@ mod running;
 
 use super::*;
 use crate::api::conditions::Reason;
+use crate::control_plane::turn::Doubt;
 
 /// Parts of a message.
 type Parts = &'static [&'static str];
+
+fn two_holders() -> Doubt {
+    Doubt::TwoHolders(turn_of(ME), turn_of(OTHER))
+}
 
 #[test]
 fn a_new_machine_is_adopted_before_anything_is_claimed() {
@@ -23,10 +28,7 @@ fn a_new_machine_is_adopted_before_anything_is_claimed() {
         assert_eq!(plan.actions, [Action::Adopt { host }], "{change}");
     }
     let mut none = edited(worker(), &json!({ "metadata": { "finalizers": [] } }));
-    none.placement = Placement::None(Err(Refusal {
-        reason: Reason::NoHostAvailable,
-        message: "none".into(),
-    }));
+    none.placement = Placement::None(Err(Why::new(Reason::NoHostAvailable, "none")));
     let nowhere = [Action::Adopt { host: None }];
     assert_eq!(plan(&none, at(0)).actions, nowhere, "no provider ID");
     let held = ours(worker(), Vec::new());
@@ -124,25 +126,28 @@ fn init_needs_certificates_the_turn_and_no_control_plane() {
             &[
                 "Machine cp-1",
                 OTHER,
-                "once its host is reset",
-                "annotate cluster a tatara.dev/host-is-gone=22222222",
+                "nobody has to act",
+                "tatara describe machine cp-1 -n default",
             ],
         ),
         (
             "own turn, in doubt",
             |c| {
                 c.turn = Some(turn_of(ME));
-                c.in_doubt = Some((Reason::TurnInDoubt, "two holders".into()));
+                c.in_doubt = Some(Box::new(two_holders()));
             },
             &[],
             "TurnInDoubt",
-            &["two holders"],
+            &[
+                "as the holder of the control-plane turn",
+                "each may be running kubeadm init",
+            ],
         ),
         (
             "in doubt, and made by another",
             |c| {
                 c.initialized_by = Some(OTHER.into());
-                c.in_doubt = Some((Reason::TurnInDoubt, "two holders".into()));
+                c.in_doubt = Some(Box::new(two_holders()));
             },
             &[],
             "EndpointMissing",

@@ -27,7 +27,7 @@ fn requirements_are_held_against_the_facts() {
     ] {
         let wanted = wants(json!({ "requirements": requirements }));
         let refused = choose(&wanted, &hosts, "a", ME).err();
-        let refused = refused.map(|refused| refused.message);
+        let refused = refused.map(|refused| refused.message());
         match (lacks, refused) {
             (None, None) => {}
             (Some(lacks), Some(said)) => assert!(said.contains(lacks), "{said}"),
@@ -69,7 +69,7 @@ fn labels_and_failure_domain_select_and_a_mistake_names_its_field() {
         let chosen = choose(&wants(spec.clone()), &hosts, "a", ME);
         let refused = chosen
             .err()
-            .map(|refusal| (refusal.reason, refusal.message));
+            .map(|refusal| (refusal.reason, refusal.message()));
         match (refused, reason) {
             (None, None) => (),
             (Some((reason, message)), Some((wanted, words))) => {

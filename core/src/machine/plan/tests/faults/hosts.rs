@@ -94,10 +94,10 @@ fn a_host_that_cannot_be_asked_is_asked_again_and_nothing_is_done_to_it() {
 #[test]
 fn no_host_says_how_many_there_are_and_why_none_fits() {
     let mut observed = worker();
-    observed.placement = Placement::None(Err(Refusal {
-        reason: Reason::NoHostAvailable,
-        message: "4 hosts match the selector: 3 claimed, 1 in maintenance".into(),
-    }));
+    observed.placement = Placement::None(Err(Why::new(
+        Reason::NoHostAvailable,
+        "4 hosts match the selector: 3 claimed, 1 in maintenance",
+    )));
     let says = (
         "InfrastructureReady",
         "NoHostAvailable",
@@ -110,10 +110,10 @@ fn no_host_says_how_many_there_are_and_why_none_fits() {
 fn a_machine_of_ours_that_was_made_foreign_still_lets_its_host_go() {
     let change = json!({ "metadata": { "finalizers": [FINALIZER_MACHINE] } });
     let mut observed = edited(running(worker()), &change);
-    observed.spec = Err(SpecProblem {
-        reason: Reason::InvalidConfiguration,
-        message: "spec.providerSpec.value is vsphere/v1 VM, which is not Tatara's".into(),
-    });
+    observed.spec = Err(Why::new(
+        Reason::InvalidConfiguration,
+        "spec.providerSpec.value is vsphere/v1 VM, which is not Tatara's",
+    ));
     let says = ("UpToDate", "InvalidConfiguration", &["not Tatara's"][..]);
     expect("alive", &plan(&observed, at(0)), &[], says);
     let leaving = plan(&deleted(observed, at(0)), at(1));

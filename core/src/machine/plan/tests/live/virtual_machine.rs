@@ -43,10 +43,7 @@ fn a_gateway_is_asked_unless_it_is_known_not_to_answer() {
     let malformed = || {
         let mut observed = silent(libvirt(false));
         let machine = observed.virtual_machine.as_mut().expect("a place");
-        machine.told = Err(Refusal {
-            reason: Reason::UnreadableAnswer,
-            message: "malformed".into(),
-        });
+        machine.told = Err(Why::new(Reason::UnreadableAnswer, "malformed"));
         observed
     };
     let silence = Some((Reason::HypervisorUnreachable, true));

@@ -132,10 +132,7 @@ fn machine_of(case: &Case) -> Observed {
         observed = had_node(observed);
     }
     if case.spec != "ssh" {
-        observed.spec = Err(SpecProblem {
-            reason: Reason::InvalidConfiguration,
-            message: "wrong".into(),
-        });
+        observed.spec = Err(Why::new(Reason::InvalidConfiguration, "wrong"));
     }
     observed
 }
@@ -172,10 +169,10 @@ fn observed_of(case: &Case) -> Observed {
 }
 
 fn placed(case: &Case, mut observed: Observed) -> Observed {
-    let refused = Refusal {
-        reason: Reason::NoHostAvailable,
-        message: "1 host matches the selector: 1 claimed".into(),
-    };
+    let refused = Why::new(
+        Reason::NoHostAvailable,
+        "1 host matches the selector: 1 claimed",
+    );
     observed.placement = match case.placement {
         "free" => Placement::None(Ok("host-a".into())),
         "none" => Placement::None(Err(refused)),

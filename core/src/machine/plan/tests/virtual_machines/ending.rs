@@ -36,10 +36,7 @@ fn a_machine_whose_hypervisor_is_off_is_deleted_when_the_user_s_time_is_up() {
 #[test]
 fn a_machine_goes_once_its_virtual_machine_is_gone() {
     let mut gone = deleted(told(libvirt(false), None, None), at(0));
-    gone.placement = Placement::None(Err(Refusal {
-        reason: Reason::VirtualMachineGone,
-        message: String::new(),
-    }));
+    gone.placement = Placement::None(Err(Why::new(Reason::VirtualMachineGone, String::new())));
     // what is not shown may be in the making: only the gateway's answer counts
     let unanswered = plan(&gone, at(1));
     assert_eq!(unanswered.actions, [Action::Release(Release::Now)]);

@@ -75,7 +75,7 @@ pub(super) fn told(
 }
 
 /// Placed on hypervisor-a, of which this is known.
-fn answered(observed: Observed, told: Result<GatewayView, Refusal>) -> Observed {
+fn answered(observed: Observed, told: Result<GatewayView, Why>) -> Observed {
     let mut observed = placed(observed, "hypervisor-a");
     observed.virtual_machine = Some(VirtualMachine {
         hypervisor: "hypervisor-a".into(),
@@ -94,10 +94,10 @@ fn answered(observed: Observed, told: Result<GatewayView, Refusal>) -> Observed 
 }
 
 pub(super) fn silent(observed: Observed) -> Observed {
-    let refusal = Refusal {
-        reason: Reason::HypervisorUnreachable,
-        message: "Hypervisor hypervisor-a: connection refused".into(),
-    };
+    let refusal = Why::new(
+        Reason::HypervisorUnreachable,
+        "Hypervisor hypervisor-a: connection refused",
+    );
     let mut observed = answered(observed, Err(refusal));
     if let Placement::Held(held) = &mut observed.placement {
         held.stuck = Some(Stuck::Silent(at(0)));

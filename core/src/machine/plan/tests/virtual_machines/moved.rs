@@ -7,10 +7,7 @@ use crate::api::conditions::Reason;
 /// Deleted, and the gateway that was asked does not have it.
 fn answered(change: impl Fn(&mut VirtualMachine)) -> Observed {
     let mut observed = deleted(told(libvirt(false), None, None), at(0));
-    observed.placement = Placement::None(Err(Refusal {
-        reason: Reason::VirtualMachineGone,
-        message: String::new(),
-    }));
+    observed.placement = Placement::None(Err(Why::new(Reason::VirtualMachineGone, String::new())));
     with_machine(observed, |machine| {
         machine.told = Ok(GatewayView {
             is_gone: true,
