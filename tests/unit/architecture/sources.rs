@@ -1,9 +1,9 @@
-//! The source files, as words and signs: comments are none, strings and numbers are left out.
+//! The source files, as words and signs: comments are none, numbers are left out, strings have readers of their own.
 
 use std::path::Path;
 use std::str::FromStr as _;
 
-use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 
 /// The crates of the manager: their names, and where their sources are.
 const CRATES: [(&str, &str); 2] = [("tatara", "src"), ("tatara_core", "core/src")];
@@ -32,6 +32,19 @@ impl Source {
 
     /// Its words and signs, without what is compiled for tests only.
     pub fn tokens(&self) -> Vec<String> {
+        let mut tokens = self.with_strings();
+        tokens.retain(|token| !is_string(token));
+        tokens
+    }
+
+    /// Its strings as they stand in it, without what is compiled for tests only.
+    pub fn strings(&self) -> Vec<String> {
+        let mut tokens = self.with_strings();
+        tokens.retain(|token| is_string(token));
+        tokens
+    }
+
+    fn with_strings(&self) -> Vec<String> {
         let stream = TokenStream::from_str(&self.text);
         let mut found = Vec::new();
         flatten(stream.expect(&self.path), &mut found);
@@ -71,11 +84,22 @@ fn names(path: &str) -> impl Iterator<Item = &str> {
     path.split(['/', '.']).filter(|name| !name.is_empty())
 }
 
-/// Words, `::`, and every other sign by itself. A lifetime is none.
+fn is_string(token: &str) -> bool {
+    token.ends_with(['"', '#']) && token.len() > 1
+}
+
+/// A comment of documentation, which a parser takes for an attribute.
+fn is_doc(group: &Group) -> bool {
+    let first = group.stream().into_iter().next();
+    matches!(first, Some(TokenTree::Ident(word)) if word == "doc")
+}
+
+/// Words, `::`, strings, and every other sign by itself. A lifetime is none.
 fn flatten(stream: TokenStream, found: &mut Vec<String>) {
     let mut tokens = stream.into_iter().peekable();
     while let Some(token) = tokens.next() {
         match token {
+            TokenTree::Group(group) if is_doc(&group) => {}
             TokenTree::Group(group) => {
                 let (open, close) = match group.delimiter() {
                     Delimiter::Parenthesis => ("(", ")"),
@@ -88,7 +112,12 @@ fn flatten(stream: TokenStream, found: &mut Vec<String>) {
                 found.push(close.to_owned());
             }
             TokenTree::Ident(word) => found.push(word.to_string()),
-            TokenTree::Literal(_) => {}
+            TokenTree::Literal(literal) => {
+                let text = literal.to_string();
+                if is_string(&text) {
+                    found.push(text);
+                }
+            }
             TokenTree::Punct(sign) if sign.as_char() == '\'' => drop(tokens.next()),
             TokenTree::Punct(sign) => {
                 let is_colon = |token: &TokenTree| matches!(token, TokenTree::Punct(next) if next.as_char() == ':');
