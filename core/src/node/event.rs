@@ -31,7 +31,7 @@ pub enum Event {
     Ended(UnitStatus),
     /// Nothing was started: the host is not the Machine's. The last line.
     Refused(Ownership),
-    /// Nothing was started: a later leader of the manager has looked at the host since. The last line.
+    /// Nothing was started: the host was looked at over a later connection since, of this or a later leader. The last line.
     Superseded,
     /// There is no such unit to follow. The last line.
     Absent,

@@ -63,12 +63,19 @@ impl ControlPlanes {
         Ok(seats)
     }
 
-    /// The control-plane Machines of a Cluster on whose machines there may be an etcd, sorted by name.
-    pub fn machines(&self, cluster: &Cluster) -> Vec<Arc<Machine>> {
+    /// The control-plane Machines of a Cluster, sorted by name.
+    pub fn all(&self, cluster: &Cluster) -> Vec<Arc<Machine>> {
         let stores = self.base.stores();
         let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
         let mut machines = stores.machines.by(&Key::ControlPlane(namespace, name));
-        machines.retain(|machine| machine.is_ours(stores) && is_begun(machine));
+        machines.retain(|machine| machine.is_ours(stores));
+        machines
+    }
+
+    /// Those on whose machines there may be an etcd.
+    pub fn machines(&self, cluster: &Cluster) -> Vec<Arc<Machine>> {
+        let mut machines = self.all(cluster);
+        machines.retain(|machine| is_begun(machine));
         machines
     }
 

@@ -20,8 +20,8 @@ use tatara_core::node::{
 /// How often a host with a running job is checked.
 const LOOK_AT_HOST: Duration = Duration::from_mins(1);
 
-/// Why a job was not started that a former leader has sent.
-const SUPERSEDED: &str = "a later leader of the manager has looked at the host since. If that repeats, two managers use it, for example because a management cluster was restored beside the one whose backup it is: stop one of them. If there is no other, its Lease was lost or a clock was set back: remove /run/tatara-looked on that host";
+/// Why a job was not started that came over a former connection.
+const SUPERSEDED: &str = "the host was looked at over a later connection of this manager, or of one that leads now. If that repeats, two managers use it, for example because a management cluster was restored beside the one whose backup it is: stop one of them. If there is no other, its Lease was lost or a clock was set back: remove /run/tatara-looked on that host";
 
 #[derive(Default)]
 struct Machine {

@@ -6,9 +6,7 @@ use kube::ResourceExt;
 
 use super::super::Machines;
 use crate::controllers::unreadable;
-use crate::controllers::whose::ProviderObject as _;
 use crate::controllers::workloads::Workloads;
-use crate::store::Key;
 use tatara_core::api::Cluster;
 use tatara_core::control_plane::Members;
 use tatara_core::control_plane::component::Components;
@@ -42,20 +40,12 @@ pub(super) fn components(
 /// The control-plane Machines of a Cluster for which kubeadm was started: as they record it, or as their host shows, of which a
 /// management cluster that was restored from a backup may know nothing.
 fn with_kubeadm(controller: &Machines, cluster: &Cluster) -> Vec<Arc<tatara_core::api::Machine>> {
-    let stores = controller.base.stores();
-    let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
-    let mut machines = stores.machines.by(&Key::ControlPlane(namespace, name));
-    let runs = |uid: &String| {
-        controller
-            .looks
-            .get(uid)
-            .unwrap_or_default()
-            .job()
-            .is_some()
+    let shows = |machine: &tatara_core::api::Machine| {
+        let look = controller.looks.get(&machine.uid().unwrap_or_default());
+        look.unwrap_or_default().job().is_some()
     };
-    machines.retain(|machine| {
-        machine.is_ours(stores) && (is_begun(machine) || machine.uid().as_ref().is_some_and(runs))
-    });
+    let mut machines = controller.control_planes.all(cluster);
+    machines.retain(|machine| is_begun(machine) || shows(machine));
     machines
 }
 

@@ -1,0 +1,117 @@
+//! What is to be done where two objects contradict each other, or another has the turn.
+
+use super::super::super::doubt::{self, ClusterName};
+use super::*;
+use crate::control_plane::turn::Doubt;
+
+const CLUSTER: ClusterName = ClusterName {
+    namespace: "team",
+    name: "a",
+};
+const AS_MANAGER: &str =
+    "annotate --overwrite --as=system:serviceaccount:tatara-system:tatara-manager";
+
+#[test]
+fn two_records_come_with_what_to_look_for_and_a_command_for_each_outcome() {
+    let record = "tatara.dev/control-plane-initialized";
+    let two =
+        Doubt::TwoRecords(ME.into(), OTHER.into()).finding(ConditionType::BootstrapReady, CLUSTER);
+    assert_eq!(two.reason, "ControlPlaneInDoubt");
+    let outcomes = [
+        "kubectl -n team get machines -o custom-columns=".to_owned(),
+        "/etc/kubernetes/manifests/etcd.yaml".into(),
+        // the Secret names ME: where that is right, the Cluster is corrected
+        format!("If it is the host of {ME}: kubectl -n team {AS_MANAGER} cluster a {record}={ME}"),
+        format!(
+            "If it is the host of {OTHER}: kubectl -n team {AS_MANAGER} secret a-ca {record}={OTHER}"
+        ),
+        "If it is both or neither: delete Cluster a".into(),
+    ];
+    contains(&two.message, &outcomes);
+
+    let this = doubt::made_twice(ConditionType::BootstrapReady, ME, OTHER, CLUSTER);
+    assert_eq!(this.reason, "ControlPlaneInDoubt");
+    let outcomes = [
+        "/etc/kubernetes/manifests/etcd.yaml".to_owned(),
+        format!("If it is the host of {OTHER}: delete this Machine"),
+        format!("{AS_MANAGER} secret a-ca {record}={ME}"),
+        format!("{AS_MANAGER} cluster a {record}={ME}"),
+        "If it is both or neither: delete Cluster a".into(),
+    ];
+    contains(&this.message, &outcomes);
+}
+
+#[test]
+fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
+    let witness = doubt::Witness::Machine("cp-0".into());
+    let finding = doubt::witnessed(ConditionType::BootstrapReady, &witness, CLUSTER);
+    let parts = [
+        "delete the Machine",
+        "kubectl -n team annotate cluster a tatara.dev/control-plane-initialized=$(kubectl -n team get machine cp-0",
+    ];
+    contains(&finding.message, &parts.map(str::to_owned));
+    let worker = doubt::Witness::Worker("w-0".into());
+    let message = doubt::witnessed(ConditionType::BootstrapReady, &worker, CLUSTER).message;
+    let parts = ["had a control plane", "/var/lib/tatara/owner.json"];
+    contains(&message, &parts.map(str::to_owned));
+    assert!(!message.contains("get machine"), "{message}");
+    // what another Cluster left behind is not recorded as this one's
+    let stray = doubt::Witness::Stray {
+        machine: "b-cp-0".into(),
+        label: Some("b".into()),
+    };
+    let message = doubt::witnessed(ConditionType::BootstrapReady, &stray, CLUSTER).message;
+    let parts = [
+        "Cluster b, which has no record of it",
+        "delete machine b-cp-0",
+    ];
+    contains(&message, &parts.map(str::to_owned));
+    assert!(!message.contains("initialized="), "{message}");
+}
+
+#[test]
+fn a_holder_that_is_no_machine_any_more_is_looked_for_on_its_host_first() {
+    let message = doubt::of_nobody(CLUSTER, OTHER);
+    let parts = [
+        format!("MESSAGE:.status.message | grep {OTHER}"),
+        format!(
+            "Only if what it ran on is destroyed, erased or disconnected for good: kubectl -n team annotate cluster a {ANNOTATION_HOST_IS_GONE}={OTHER}"
+        ),
+    ];
+    contains(&message, &parts);
+}
+
+#[test]
+fn who_waits_for_kubeadm_init_of_another_is_told_to_wait_and_to_delete_nothing() {
+    let waits = doubt::blocked(ConditionType::BootstrapReady, &turn_of(OTHER), CLUSTER);
+    let parts = [
+        "nobody has to act",
+        "tatara describe machine cp-1 -n team",
+        "tatara describe cluster a -n team",
+    ];
+    contains(&waits.message, &parts.map(str::to_owned));
+    assert!(!waits.message.contains("delete"), "{}", waits.message);
+}
+
+#[test]
+fn a_host_that_is_a_witness_is_reset_with_the_cluster_only_where_its_machine_claims_it() {
+    let by_the_cluster = "delete Cluster a, which resets the Host";
+    let by_its_condition =
+        "have the Host reset, or erase its server; kubectl -n team get host h0 -o jsonpath";
+    let marker = || Some(marker("cp-1", OTHER));
+    for (owner, is_claimed, says, not) in [
+        (marker(), true, by_the_cluster, by_its_condition),
+        (marker(), false, by_its_condition, by_the_cluster),
+        (None, false, by_its_condition, by_the_cluster),
+    ] {
+        let name = "h0".to_owned();
+        let witness = doubt::Witness::Host {
+            name,
+            owner,
+            is_claimed,
+        };
+        let message = doubt::witnessed(ConditionType::BootstrapReady, &witness, CLUSTER).message;
+        assert!(message.contains(says), "{message}");
+        assert!(!message.contains(not), "{message}");
+    }
+}
