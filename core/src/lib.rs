@@ -52,14 +52,14 @@ pub mod retry;
 pub mod settings;
 pub mod tried;
 pub mod trouble;
-mod why;
+pub mod whys;
 pub mod wire;
 pub mod words;
 pub mod yaml;
 
+pub use api::why::Why;
 pub use key::Key;
 pub use next::{Next, TRANSIENT, new_for};
 pub use node_view::NodeView;
 pub use plan::{Plan, Reports};
 pub use tried::AttemptRecord;
-pub use why::Why;

@@ -4,26 +4,22 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use crate::api::conditions::{ConditionType, Reason, Severity, find};
+use crate::api::conditions::{ConditionType, Finding, Reason, Severity, find};
+use crate::api::machine::MachineStatus;
+use crate::api::machine_deployment::MachineDeploymentStatus;
 use crate::api::readable::unreadable;
+use crate::api::whys::ReportedWhy;
 use crate::api::{Machine, MachineDeployment};
-
-/// Longest part of a Machine's own words that is repeated, in characters; the rest is on the Machine.
-const LONGEST: usize = 640;
-
-/// How the commands begin that messages propose.
-const COMMANDS: [&str; 2] = ["kubectl ", "tatara "];
+use crate::whys::Child;
 
 /// Why a Machine is not ready, updated or deleted yet, according to its conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
     /// Name of the Machine.
     pub machine: String,
-    /// Its namespace.
-    pub namespace: String,
     /// Its reason; `None` for one that this release does not have.
     pub reason: Option<Reason>,
-    /// Its message.
+    /// In its own words, where a person should check it; empty for one that is on its way.
     pub message: String,
     /// Since when.
     pub since: Timestamp,
@@ -34,29 +30,31 @@ impl Trouble {
     pub fn of(machine: &Machine) -> Option<Self> {
         // not before it has trouble: whoever asks has thousands of Machines
         let name = || machine.name_any();
-        let namespace = || machine.namespace().unwrap_or_default();
         if let Some(why) = unreadable(machine) {
             return Some(Self {
                 machine: name(),
-                namespace: namespace(),
                 reason: Some(Reason::Unreadable),
                 message: format!("cannot be read: {why}"),
                 since: Timestamp::UNIX_EPOCH,
             });
         }
-        let said = said(machine)?;
+        let status = machine.status.as_ref()?;
+        let said = *keeps(&status.conditions).first()?;
         Some(Self {
             machine: name(),
-            namespace: namespace(),
             reason: Reason::parse(&said.reason),
-            message: said.message.clone(),
+            message: ReportedWhy::find(&status.whys, said)
+                .map(ReportedWhy::message)
+                .unwrap_or_default(),
             since: said.last_transition_time.0,
         })
     }
 
     /// Whether a Machine has any.
     pub fn is_of(machine: &Machine) -> bool {
-        unreadable(machine).is_some() || said(machine).is_some()
+        let status = machine.status.as_ref();
+        let is_kept = |status: &MachineStatus| !keeps(&status.conditions).is_empty();
+        unreadable(machine).is_some() || status.is_some_and(is_kept)
     }
 
     /// Whether a person should check it.
@@ -91,62 +89,64 @@ impl Trouble {
     /// In its own words where somebody should look at it. How far one is that is on its way changes with each step, and is
     /// said on the Machine alone.
     fn words(&self) -> Option<String> {
-        let reason = self.reason?;
-        let mut lines = self.message.lines().map(str::trim);
-        let line = lines.find(|line| !line.is_empty());
-        let says = match line.filter(|_| self.is_warning()) {
-            Some(line) => shortened(line, "machine", (&self.namespace, &self.machine)),
-            None => reason.as_str().to_owned(),
+        let says = match self.message.as_str() {
+            "" => self.reason?.as_str(),
+            message => message,
         };
         Some(format!("Machine {}: {says}", self.machine))
     }
 }
 
-/// The condition that tells what is wrong with a Machine.
-fn said(machine: &Machine) -> Option<&Condition> {
-    let conditions = machine.status.as_ref()?.conditions.as_slice();
-    // of one in deletion Ready says no more than that
-    let leaving = find(conditions, ConditionType::Deleting).filter(|said| said.status == "True");
-    let unready = || find(conditions, ConditionType::Ready).filter(|said| said.status != "True");
-    // a Node that is being updated is Ready most of the time
-    let updating = || find(conditions, ConditionType::Updating);
-    let blocked = || {
-        let draining = find(conditions, ConditionType::Draining)?;
-        (draining.reason == Reason::DrainBlocked && draining.status == "True").then_some(draining)
-    };
-    // nothing brings it to the versions of its spec
-    let left = || {
-        let told = find(conditions, ConditionType::UpToDate)?;
-        (told.reason == Reason::KubeletVersionDiffers && told.status == "False").then_some(told)
-    };
-    leaving
-        .or_else(unready)
-        .or_else(blocked)
-        .or_else(updating)
-        .or_else(left)
+/// The conditions of a Machine that tell what is wrong with it, the dearest first.
+fn keeps(conditions: &[Condition]) -> Vec<&Condition> {
+    let of = |name, is_told: fn(&Condition) -> bool| find(conditions, name).filter(|c| is_told(c));
+    [
+        // of one in deletion Ready says no more than that
+        of(ConditionType::Deleting, |c| c.status == "True"),
+        of(ConditionType::Ready, |c| c.status != "True"),
+        // a Node that is being updated is Ready most of the time
+        of(ConditionType::Draining, |c| {
+            c.reason == Reason::DrainBlocked && c.status == "True"
+        }),
+        of(ConditionType::Updating, |_| true),
+        // nothing brings it to the versions of its spec
+        of(ConditionType::UpToDate, |c| {
+            c.reason == Reason::KubeletVersionDiffers && c.status == "False"
+        }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
-/// A line of this object, cut where it is too long, and then with the command that shows the whole.
-fn shortened(line: &str, kind: &str, (namespace, name): (&str, &str)) -> String {
-    if line.chars().count() <= LONGEST {
-        return line.to_owned();
-    }
-    let whole = format!("…; tatara describe {kind} {name} -n {namespace} shows all");
-    let room = LONGEST.saturating_sub(whole.chars().count());
-    let end = line
-        .char_indices()
-        .nth(room)
-        .map_or(line.len(), |(at, _)| at);
-    format!("{}{whole}", whole_clauses(&line[..end]))
+/// The whys of a Machine whose conditions are these.
+pub fn of_machine(
+    machine: &Machine,
+    status: &MachineStatus,
+    findings: &[Finding],
+) -> Vec<ReportedWhy> {
+    let child = Child {
+        kind: "machine",
+        namespace: &machine.namespace().unwrap_or_default(),
+        name: &machine.name_any(),
+    };
+    child.whys(&keeps(&status.conditions), findings, &status.whys)
 }
 
-/// The beginning of a text that was cut anywhere, up to the end of a clause or the command that was cut: part of one does
-/// something else, or nothing.
-fn whole_clauses(text: &str) -> &str {
-    let clause = text.rfind("; ").max(text.rfind(". "));
-    let commands = COMMANDS.iter().filter_map(|start| text.rfind(start));
-    let end = commands.max().max(clause).or_else(|| text.rfind(' '));
-    text[..end.unwrap_or(text.len())].trim_end_matches([' ', ':', ',', ';', '.'])
+/// The whys of a MachineDeployment whose conditions are these.
+pub fn of_deployment(
+    deployment: &MachineDeployment,
+    status: &MachineDeploymentStatus,
+    findings: &[Finding],
+) -> Vec<ReportedWhy> {
+    let child = Child {
+        kind: "machinedeployment",
+        namespace: &deployment.namespace().unwrap_or_default(),
+        name: &deployment.name_any(),
+    };
+    let ready = find(&status.conditions, ConditionType::Ready);
+    let unready: Vec<&Condition> = ready.filter(|c| c.status == "False").into_iter().collect();
+    child.whys(&unready, findings, &status.whys)
 }
 
 /// The most urgent trouble, and how many more there are: "Machine cp66: port 6443 is in use by sshd; stop it. 2 more". Most
@@ -172,12 +172,10 @@ pub fn of_pool(deployment: &MachineDeployment) -> Option<String> {
         Reason::parse(&said.reason)?,
         Reason::InvalidConfiguration | Reason::UnsupportedVersion | Reason::MachineClassMissing
     );
+    let why = ReportedWhy::find(&status.whys, said);
     (said.status == "False" && is_unusable).then(|| {
-        let line = said.message.lines().next().unwrap_or_default();
-        let name = deployment.name_any();
-        let namespace = deployment.namespace().unwrap_or_default();
-        let said = shortened(line, "machinedeployment", (&namespace, &name));
-        format!("MachineDeployment {name}: {said}")
+        let says = why.map_or_else(|| said.reason.clone(), ReportedWhy::message);
+        format!("MachineDeployment {}: {says}", deployment.name_any())
     })
 }
 
@@ -185,6 +183,7 @@ pub fn of_pool(deployment: &MachineDeployment) -> Option<String> {
 pub fn beside(counts: impl Into<String>, worst: Option<String>) -> String {
     let counts = counts.into();
     match worst {
+        Some(worst) if counts.is_empty() => worst,
         Some(worst) => format!("{counts}. {worst}"),
         None => counts,
     }
@@ -192,4 +191,4 @@ pub fn beside(counts: impl Into<String>, worst: Option<String>) -> String {
 
 #[cfg(test)]
 #[path = "trouble_tests.rs"]
-mod tests;
+pub(crate) mod tests;

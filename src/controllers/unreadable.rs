@@ -51,10 +51,10 @@ pub async fn holds<K: Leans>(engine: &Engine, said: &UnreadableNotices, object: 
     if object.is_foreign(&engine.stores) {
         return true;
     }
-    let news = (object.meta().generation, finding.message.clone());
+    let news = (object.meta().generation, finding.message());
     if said.is_news(object.uid().unwrap_or_default(), news) {
         let (kind, namespace) = (K::kind(&()), object.namespace().unwrap_or_default());
-        tracing::warn!(%kind, namespace, object = object.name_any(), reason = %finding.reason, "{}", finding.message);
+        tracing::warn!(%kind, namespace, object = object.name_any(), reason = %finding.reason(), "{}", finding.message());
         engine.events.publish(object, &finding).await;
     }
     true
@@ -282,10 +282,10 @@ mod tests {
             let stores = Stores::default();
             let mut machine = machine(&stores, &value);
             assert_eq!(machine.is_foreign(&stores), is_foreign, "{value}");
-            let held = trouble_of(&stores, &machine).map(|finding| finding.reason);
+            let held = trouble_of(&stores, &machine).map(|finding| finding.reason());
             assert_eq!(held, Some(Reason::Held), "{value}");
             mark(&mut machine.metadata);
-            let bad = trouble_of(&stores, &machine).map(|finding| finding.reason);
+            let bad = trouble_of(&stores, &machine).map(|finding| finding.reason());
             assert_eq!(bad, Some(Reason::Unreadable), "{value}");
         }
     }

@@ -40,7 +40,7 @@ impl Events {
     /// Publishes an Event as [`Self::publish`] does, with the time of this call, and does not wait for the answer: nothing
     /// depends on it.
     pub fn publish_later<K: Resource<DynamicType = ()>>(&self, object: &K, finding: &Finding) {
-        if finding.message.is_empty() {
+        if finding.message().is_empty() {
             return;
         }
         let event = event(object, finding, generated(object));
@@ -62,7 +62,7 @@ impl Events {
     /// Publishes an Event on an object for a finding that is new and has a message. A failure is logged and not
     /// retried.
     pub async fn publish<K: Resource<DynamicType = ()>>(&self, object: &K, finding: &Finding) {
-        if !finding.message.is_empty() {
+        if !finding.message().is_empty() {
             let event = event(object, finding, generated(object));
             write(self.client.clone(), event).await;
         }
@@ -92,7 +92,7 @@ fn generated<K: Resource<DynamicType = ()>>(object: &K) -> ObjectMeta {
 }
 
 fn event<K: Resource<DynamicType = ()>>(object: &K, finding: &Finding, name: ObjectMeta) -> Event {
-    let type_ = match finding.reason.severity() {
+    let type_ = match finding.reason().severity() {
         Severity::Warning => "Warning",
         Severity::Normal => "Normal",
     };
@@ -102,7 +102,7 @@ fn event<K: Resource<DynamicType = ()>>(object: &K, finding: &Finding, name: Obj
             ..name
         },
         type_: Some(type_.into()),
-        reason: Some(finding.reason.as_str().into()),
+        reason: Some(finding.reason().as_str().into()),
         note: Some(note(object, finding)),
         action: Some(finding.condition.as_str().into()),
         regarding: Some(object.object_ref(&())),
@@ -135,7 +135,7 @@ const NOTE_LIMIT: usize = 1024;
 
 /// The message, or its first whole sentences: a command that is cut in the middle could be pasted.
 fn note<K: Resource<DynamicType = ()>>(object: &K, finding: &Finding) -> String {
-    let message = &finding.message;
+    let message = &finding.message();
     if message.len() <= NOTE_LIMIT {
         return message.clone();
     }

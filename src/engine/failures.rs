@@ -102,7 +102,7 @@ mod tests {
             failures.next_delay(&key);
             let cause = format!("{}", second / 5);
             if let Some((finding, true)) = failures.report(&key, &error(&cause), at(second)) {
-                news.push((second, finding.message));
+                news.push((second, finding.message()));
             }
         }
         let seconds: Vec<_> = news.iter().map(|(second, _)| *second).collect();
@@ -114,7 +114,7 @@ mod tests {
         let (same, is_news) = failures
             .report(&key, &error("other"), at(190))
             .expect("one");
-        assert_eq!((same.message, is_news), (news[3].1.clone(), false));
+        assert_eq!((same.message(), is_news), (news[3].1.clone(), false));
         failures.clear(&key);
         failures.next_delay(&key);
         assert_eq!(failures.report(&key, &error("0"), at(200)), None);

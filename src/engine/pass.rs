@@ -276,7 +276,7 @@ mod tests {
         let mut outcome = Outcome::default();
         assert!(outcome.take(refused("a", 30)) && outcome.take(refused("b", 20)));
         assert_eq!(outcome.next, Next::After(Duration::from_secs(20)));
-        let said = outcome.found.take().map(|finding| finding.message);
+        let said = outcome.found.take().map(|finding| finding.message());
         assert_eq!(said.as_deref(), Some("a"));
         let held = Finding::no(ConditionType::Ready, Reason::Starting, "c");
         assert!(!outcome.take(ActionOutcome::NotYet(held)));

@@ -47,6 +47,7 @@ impl<C: Controller> Pass<'_, C> {
         let merged = conditions::merge(&kept, plan.findings(), generation, self.now);
         let complete = kstatus::complete(merged, old.conditions(), generation, self.now);
         new.report(complete, generation);
+        C::explain(object, &mut new, plan.findings());
         Some(Rendered { old, new })
     }
 

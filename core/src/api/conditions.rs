@@ -7,6 +7,7 @@ use serde_json::Value;
 
 pub use super::condition_type::ConditionType;
 pub use super::reason::{Reason, Severity};
+use super::why::Why;
 use super::words::word;
 
 /// Deserializes the conditions that have all fields of `metav1.Condition`. Others, such as those that a provider of 2019
@@ -61,39 +62,63 @@ pub struct Finding {
     pub condition: ConditionType,
     /// Whether it holds.
     pub status: Status,
-    /// Why.
-    pub reason: Reason,
-    /// Human-readable: the cause, then the remedy.
-    pub message: String,
+    /// Why: its reason, the cause, and the remedy.
+    #[serde(flatten)]
+    pub why: Why,
 }
 
 impl Finding {
-    /// The condition holds.
-    pub fn yes(condition: ConditionType, reason: Reason, message: impl Into<String>) -> Self {
+    /// This status of a condition, because of this.
+    pub fn new(condition: ConditionType, status: Status, why: Why) -> Self {
         Self {
             condition,
-            status: Status::True,
-            reason,
-            message: message.into(),
+            status,
+            why,
         }
+    }
+
+    /// Its reason.
+    pub fn reason(&self) -> Reason {
+        self.why.reason
+    }
+
+    /// Cause and remedy.
+    pub fn message(&self) -> String {
+        self.why.message()
+    }
+
+    /// Replaces cause and remedy; the reason stays.
+    pub fn reword(&mut self, message: impl Into<String>) {
+        self.why = Why::new(self.reason(), message);
+    }
+
+    /// The same, with what a person does about it.
+    #[must_use]
+    pub fn remedied(self, remedy: impl Into<String>) -> Self {
+        Self {
+            why: self.why.remedied(remedy),
+            ..self
+        }
+    }
+
+    /// The condition holds.
+    pub fn yes(condition: ConditionType, reason: Reason, message: impl Into<String>) -> Self {
+        Self::new(condition, Status::True, Why::new(reason, message))
     }
     /// The condition does not hold.
     pub fn no(condition: ConditionType, reason: Reason, message: impl Into<String>) -> Self {
-        Self {
-            condition,
-            status: Status::False,
-            reason,
-            message: message.into(),
-        }
+        Self::new(condition, Status::False, Why::new(reason, message))
     }
     /// It is not known whether the condition holds.
     pub fn unknown(condition: ConditionType, reason: Reason, message: impl Into<String>) -> Self {
-        Self {
-            condition,
-            status: Status::Unknown,
-            reason,
-            message: message.into(),
-        }
+        Self::new(condition, Status::Unknown, Why::new(reason, message))
+    }
+}
+
+impl Why {
+    /// A condition that does not hold because of it.
+    pub fn finding(&self, condition: ConditionType) -> Finding {
+        Finding::new(condition, Status::False, self.clone())
     }
 }
 
@@ -115,8 +140,8 @@ pub fn merge(
         let condition = Condition {
             type_: finding.condition.as_str().into(),
             status: status.into(),
-            reason: finding.reason.as_str().into(),
-            message: truncated(&finding.message),
+            reason: finding.reason().as_str().into(),
+            message: truncated(finding.message()),
             last_transition_time: same.map_or(Time(now), |c| c.last_transition_time.clone()),
             observed_generation: generation,
         };
@@ -131,9 +156,9 @@ pub fn merge(
     merged
 }
 
-fn truncated(message: &str) -> String {
+fn truncated(message: String) -> String {
     if message.len() <= MAX_MESSAGE {
-        return message.to_owned();
+        return message;
     }
     let cut = (0..=MAX_MESSAGE)
         .rev()
@@ -151,8 +176,8 @@ pub fn find(conditions: &[Condition], type_: ConditionType) -> Option<&Condition
 /// an object that was just created is expected.
 pub fn is_news(conditions: &[Condition], finding: &Finding) -> bool {
     match find(conditions, finding.condition) {
-        Some(old) => old.reason != finding.reason || old.status != finding.status.as_str(),
-        None => finding.status == Status::True || finding.reason.severity() == Severity::Warning,
+        Some(old) => old.reason != finding.reason() || old.status != finding.status.as_str(),
+        None => finding.status == Status::True || finding.reason().severity() == Severity::Warning,
     }
 }
 

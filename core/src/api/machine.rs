@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::meta::EmbeddedMeta;
 use super::provider_schema::{is_full, is_ours, no_full_version, ours_only};
 use super::provider_spec::ProviderSpec;
+use super::whys::ReportedWhy;
 
 /// CEL over a Machine: its spec is ours.
 const OURS: &str = is_ours!("self.spec");
@@ -248,6 +249,10 @@ pub struct MachineStatus {
     )]
     #[schemars(schema_with = "super::provider_schema::machine_conditions")]
     pub conditions: Vec<Condition>,
+    /// Why it is not as it should be, where a person should check it: the dearest first, for the objects above it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 4))]
+    pub whys: Vec<ReportedWhy>,
     /// The step that ran last (2019 API).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<LastOperation>,

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::meta::MachineTemplate;
+use super::whys::ReportedWhy;
 
 /// Keeps a number of Machines, and rolls them to a new template one step at a time.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -169,4 +170,8 @@ pub struct MachineDeploymentStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::conditions")]
     pub conditions: Vec<Condition>,
+    /// Why it is not Ready, where a person should check it: for its Cluster.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 4))]
+    pub whys: Vec<ReportedWhy>,
 }

@@ -32,6 +32,8 @@ pub mod reported;
 mod resource;
 mod schema;
 pub mod whose;
+pub mod why;
+pub mod whys;
 mod words;
 
 pub use cluster::{Cluster, ClusterSpec, ClusterStatus};

@@ -23,7 +23,7 @@ pub const EVENTS: &[ConditionType] = &[
 /// with each one that is restarted.
 pub fn is_news(old: &ClusterStatus, finding: &Finding) -> bool {
     match finding.condition {
-        ConditionType::EtcdHealthy => finding.reason == Reason::MemberRemoved,
+        ConditionType::EtcdHealthy => finding.reason() == Reason::MemberRemoved,
         _ => conditions::is_news(&old.conditions, finding),
     }
 }
@@ -37,8 +37,8 @@ const GROWS: Duration = Duration::from_secs(10);
 pub fn holds_back(old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> Duration {
     let asks = |finding: &Finding| {
         let (condition, status) = (finding.condition, finding.status);
-        finding.reason.severity() == Severity::Warning
-            || finding.reason == Reason::MemberRemoved
+        finding.reason().severity() == Severity::Warning
+            || finding.reason() == Reason::MemberRemoved
             || (condition == ConditionType::Paused && status == Status::True)
     };
     let is_ready = |status: &ClusterStatus| is_true(status, ConditionType::Ready);

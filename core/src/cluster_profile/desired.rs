@@ -6,6 +6,7 @@ use kube::core::ObjectMeta;
 
 use super::access;
 use super::observed::{ClusterFacts, Observed, Ours};
+use crate::Why;
 use crate::api::cluster_profile::{AccessProvider, ClusterManager, ProfileVersion, Property};
 use crate::api::conditions::{self, ConditionType, Finding, Reason};
 use crate::api::names::{
@@ -137,10 +138,10 @@ fn merged(
 ) -> Vec<Condition> {
     let keep_message = |finding: &Finding| {
         let old = conditions::find(before, finding.condition)
-            .filter(|old| old.status == finding.status.as_str() && old.reason == finding.reason);
-        let message = old.map_or_else(|| finding.message.clone(), |old| old.message.clone());
+            .filter(|old| old.status == finding.status.as_str() && old.reason == finding.reason());
+        let stays = old.map(|old| Why::new(finding.reason(), old.message.clone()));
         Finding {
-            message,
+            why: stays.unwrap_or_else(|| finding.why.clone()),
             ..finding.clone()
         }
     };

@@ -173,7 +173,7 @@ mod tests {
         ] {
             let told = refused("n", "c", (code, "no"));
             assert_eq!(told.is_some(), is_told, "{code}");
-            let message = told.map(|finding| finding.message);
+            let message = told.map(|finding| finding.message());
             assert!(message.is_none_or(|of| of == "ClusterProfile n/c: no"));
         }
     }
@@ -182,11 +182,11 @@ mod tests {
     fn a_profile_that_lost_a_field_is_not_published() {
         assert_eq!(kept("n", "c", &[]), Ok(()));
         let lost = kept("n", "c", &["spec.displayName"]).expect_err("a loss");
-        assert_eq!(lost.reason, Reason::Refused);
+        assert_eq!(lost.reason(), Reason::Refused);
         assert!(
-            lost.message.contains("spec.displayName"),
+            lost.message().contains("spec.displayName"),
             "{}",
-            lost.message
+            lost.message()
         );
     }
 }

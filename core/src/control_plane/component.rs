@@ -168,7 +168,7 @@ impl Components {
         let told = finding(*component, state, host).filter(|told| told.status != Status::True);
         Some(told.map_or_else(
             || format!("{} on {host} does not yet", component.process()),
-            |told| told.message,
+            |told| told.message(),
         ))
     }
 
@@ -279,7 +279,7 @@ mod tests {
             states: [(Component::Scheduler, state(answers).expect("a state"))].into(),
         };
         let findings: Vec<_> = with(3).findings("host-a").collect();
-        let message = &findings[0].message;
+        let message = &findings[0].message();
         assert!(message.starts_with("kube-scheduler on host-a does not serve: HTTP 500"));
         assert!(
             message.contains("/var/log/pods/kube-system_kube-scheduler-*/kube-scheduler/*.log")

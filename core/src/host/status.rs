@@ -28,7 +28,7 @@ pub fn holds_back(old: &HostStatus, new: &HostStatus, plan: &Plan) -> Duration {
         conditions: Vec::new(),
         ..status.clone()
     };
-    let asks = |finding: &Finding| finding.reason.severity() == Severity::Warning;
+    let asks = |finding: &Finding| finding.reason().severity() == Severity::Warning;
     let was_free = old.state.as_deref() == Some(state_name(State::Available));
     if plan.findings.iter().any(asks) {
         Duration::ZERO
@@ -44,7 +44,7 @@ pub fn holds_back(old: &HostStatus, new: &HostStatus, plan: &Plan) -> Duration {
 /// Whether a change of the state is published as an Event. Of the claim of a free Host the Machine tells.
 pub fn is_news(old: &HostStatus, new: &HostStatus, finding: &Finding) -> bool {
     let was_free = old.state.as_deref() == Some(state_name(State::Available));
-    old.state != new.state && !(was_free && finding.reason == Reason::Claimed)
+    old.state != new.state && !(was_free && finding.reason() == Reason::Claimed)
 }
 
 /// The status that follows from a plan.
@@ -60,8 +60,8 @@ pub fn status(host: &Host, observed: &Observed, plan: &Plan) -> Option<HostStatu
     let is_underway = observed.installation.is_some();
     Some(HostStatus {
         state: Some(state_name(plan.state).into()),
-        reason: trouble.map(|finding| finding.reason.as_str().into()),
-        message: trouble.map(|finding| finding.message.clone()),
+        reason: trouble.map(|finding| finding.reason().as_str().into()),
+        message: trouble.map(super::super::api::conditions::Finding::message),
         facts: facts(observed, old.facts.as_ref()),
         bmc: bmc(observed, old.bmc.as_ref()),
         marker: marker(&observed.contact, &plan.findings, old.marker),
@@ -114,7 +114,7 @@ fn marker(
     let mut findings = findings.iter();
     match findings.find(|finding| finding.condition == ConditionType::Clean) {
         None => old,
-        Some(clean) if clean.reason == Reason::Orphaned => {
+        Some(clean) if clean.reason() == Reason::Orphaned => {
             marked(contact).map(|(owner, _)| MarkerReference {
                 namespace: owner.marker.namespace.clone(),
                 name: owner.marker.machine.clone(),

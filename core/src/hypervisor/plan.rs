@@ -181,7 +181,7 @@ fn findings(observed: &Observed) -> (State, Vec<Finding>) {
 fn ready(findings: &[Finding]) -> Option<Finding> {
     let mut all = findings.iter();
     let available = all.find(|f| f.condition == ConditionType::Available)?;
-    let is_kept = [Reason::Maintenance, Reason::Paused].contains(&available.reason);
+    let is_kept = [Reason::Maintenance, Reason::Paused].contains(&available.reason());
     Some(Finding {
         condition: ConditionType::Ready,
         status: if is_kept {
@@ -300,7 +300,7 @@ fn abandoned(hypervisor: &Hypervisor, given_up: &[AbandonedMachine]) -> Finding 
         } else {
             let refused = abandoned.tried.refused.as_ref();
             refused.map_or("waiting for the gateway".to_owned(), |finding| {
-                finding.message.clone()
+                finding.message()
             })
         }
     };

@@ -62,7 +62,7 @@ fn known(observed: &Observed) -> (&'static str, String) {
     let known = findings
         .into_iter()
         .find(|f| f.condition == "MachinesKnown");
-    known.map_or(("", String::new()), |f| (f.reason.as_str(), f.message))
+    known.map_or(("", String::new()), |f| (f.reason().as_str(), f.message()))
 }
 
 #[test]

@@ -27,8 +27,8 @@ pub fn status(
     let capacity = view.and_then(|view| view.capacity.clone());
     Some(HypervisorStatus {
         state: Some(state(plan.state).into()),
-        reason: trouble.map(|finding| finding.reason.as_str().into()),
-        message: trouble.map(|finding| finding.message.clone()),
+        reason: trouble.map(|finding| finding.reason().as_str().into()),
+        message: trouble.map(super::super::api::conditions::Finding::message),
         allocatable: allocatable.or(old.allocatable),
         allocated: allocated.or(old.allocated),
         acceleration: capacity

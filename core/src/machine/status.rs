@@ -35,18 +35,18 @@ pub fn is_news(old: &MachineStatus, finding: &Finding) -> bool {
     }
     // that an update begins is told by the condition UpToDate, and its later steps by the other one
     let is_repeated = match finding.condition {
-        ConditionType::Updating => finding.reason == Reason::Updating,
+        ConditionType::Updating => finding.reason() == Reason::Updating,
         ConditionType::UpToDate => conditions::is_true(&old.conditions, ConditionType::Updating),
         _ => false,
     };
-    if is_repeated && finding.reason != Reason::VersionsEqual {
+    if is_repeated && finding.reason() != Reason::VersionsEqual {
         return false;
     }
     if let Some(before) = before {
-        return before.reason != finding.reason;
+        return before.reason != finding.reason();
     }
-    let is_ready = finding.reason == Reason::NodeReady;
-    let is_trouble = finding.reason.severity() == Severity::Warning;
+    let is_ready = finding.reason() == Reason::NodeReady;
+    let is_trouble = finding.reason().severity() == Severity::Warning;
     let is_end = finding.condition == ConditionType::Deleting;
     is_ready || is_trouble || is_end
 }
@@ -104,8 +104,8 @@ pub fn holds_back(
         // what was done to a server is said, however soon the Machine is deleted after it
         is_paused
             || ends_drain(finding)
-            || finding.reason == Reason::HostFenced
-            || finding.reason.severity() == Severity::Warning
+            || finding.reason() == Reason::HostFenced
+            || finding.reason().severity() == Severity::Warning
     };
     let appears = matches!(plan.phase, Phase::NotReady | Phase::Unknown) && old.node_ref.is_none();
     let is_same = under_way && told(old) == told(new);
@@ -137,7 +137,7 @@ pub fn status(observed: &Observed, plan: &Plan, old: &MachineStatus) -> MachineS
     };
     let failure = terminal(observed, plan);
     status.error_reason = failure.map(|_| TERMINAL.as_str().into());
-    status.error_message = failure.map(|finding| finding.message.clone());
+    status.error_message = failure.map(super::super::api::conditions::Finding::message);
     // the stock cluster-autoscaler knows them by these names
     status.failure_reason.clone_from(&status.error_reason);
     status.failure_message.clone_from(&status.error_message);

@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::api::Machine;
+use crate::trouble::tests::explained;
 
 fn set(name: &str, owner: Option<&str>) -> MachineSet {
     let owners = owner.map(|uid| {
@@ -86,7 +87,7 @@ fn a_machine_that_cannot_leave_is_named_before_a_younger_one_that_waits_for_its_
             let conditions = machine["status"]["conditions"].as_array_mut();
             conditions.expect("conditions").push(said);
         }
-        serde_json::from_value(machine).expect("a Machine")
+        explained(machine)
     };
     let new = machine("new", 5, None);
     for (reason, says) in [
@@ -108,7 +109,7 @@ fn an_update_that_fails_is_told_of_a_set_whose_machines_are_all_ready() {
         };
         let machine = json!({"metadata": {"name": name}, "spec": {}, "status": {"conditions":
             [condition("Ready", ready, "NodeReady"), condition("Updating", "True", reason)]}});
-        serde_json::from_value(machine).expect("a Machine")
+        explained(machine)
     };
     let updates = machine("a", "True", "Draining");
     let fails = machine("b", "True", "UpdateFailed");

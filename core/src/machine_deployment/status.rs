@@ -26,7 +26,7 @@ pub fn holds_back(
         conditions: Vec::new(),
         ..status.clone()
     };
-    let asks = |finding: &Finding| finding.reason.severity() == Severity::Warning;
+    let asks = |finding: &Finding| finding.reason().severity() == Severity::Warning;
     let is_end = |finding: &Finding| {
         finding.condition == ConditionType::Ready && finding.status == Status::True
     };
@@ -48,8 +48,8 @@ pub fn holds_back(
 /// Whether a finding is published as an Event. Of Machines that it waits for without a rollout, and of the end of that, they
 /// tell themselves.
 pub fn is_news(old: &MachineDeploymentStatus, finding: &Finding) -> bool {
-    let is_wait = finding.reason == Reason::WaitingForMachines;
-    let ends_wait = finding.reason == Reason::Complete
+    let is_wait = finding.reason() == Reason::WaitingForMachines;
+    let ends_wait = finding.reason() == Reason::Complete
         && conditions::reason_of(&old.conditions, finding.condition)
             == Some(Reason::WaitingForMachines)
         && !was_told(old);
@@ -160,7 +160,7 @@ mod tests {
             (&ready, &ready, false),
         ] {
             let told = is_news(&of(old.clone()), new);
-            assert_eq!(told, expected, "{} to {}", old.reason, new.reason);
+            assert_eq!(told, expected, "{} to {}", old.reason(), new.reason());
         }
         // it rolled, and waited for the last ones then
         let ended = Finding::no(ConditionType::RollingOut, Reason::NotRollingOut, "");

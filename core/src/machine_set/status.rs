@@ -21,7 +21,7 @@ pub fn holds_back(old: &MachineSetStatus, new: &MachineSetStatus, plan: &Plan) -
         conditions: Vec::new(),
         ..status.clone()
     };
-    let asks = |finding: &Finding| finding.reason.severity() == Severity::Warning;
+    let asks = |finding: &Finding| finding.reason().severity() == Severity::Warning;
     // all are ready before and after: another text says that an update fails, or does no longer
     let ready = |status: &MachineSetStatus| {
         let said = conditions::find(&status.conditions, ConditionType::MachinesReady);
@@ -42,9 +42,11 @@ pub fn holds_back(old: &MachineSetStatus, new: &MachineSetStatus, plan: &Plan) -
 /// Whether a finding is published as an Event. A set of a deployment does not repeat what that tells of the same Machines:
 /// it tells what a person should check.
 pub fn is_news(old: &MachineSetStatus, finding: &Finding, is_owned: bool) -> bool {
-    let is_warning = finding.reason.severity() == Severity::Warning;
+    let is_warning = finding.reason().severity() == Severity::Warning;
     match conditions::find(&old.conditions, finding.condition) {
-        Some(old) if old.reason == finding.reason && old.status == finding.status.as_str() => false,
+        Some(old) if old.reason == finding.reason() && old.status == finding.status.as_str() => {
+            false
+        }
         Some(_) => is_warning || !is_owned,
         None => is_warning || (finding.status == Status::True && !is_owned),
     }

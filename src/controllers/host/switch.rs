@@ -51,7 +51,7 @@ pub async fn switch(
     match &heard.power {
         Ok(_) => {
             let news = switch.news(&name);
-            tracing::info!(host = %name, action = %news.reason, "host switched by its BMC");
+            tracing::info!(host = %name, action = %news.reason(), "host switched by its BMC");
             controller.base.engine.events.publish(host, &news).await;
         }
         Err(error) => {

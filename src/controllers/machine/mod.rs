@@ -38,6 +38,7 @@ use tatara_core::api::{Machine, MachineStatus};
 use tatara_core::machine::plan::{self, Action, Plan, update};
 use tatara_core::machine::{LastLook, Observed, status};
 use tatara_core::node::Identities;
+use tatara_core::trouble;
 use turn::Turns;
 
 /// The controller of Machines.
@@ -196,6 +197,10 @@ impl Controller for Machines {
         plan: &Plan,
     ) -> Duration {
         status::holds_back(observed, old, new, plan)
+    }
+
+    fn explain(machine: &Machine, status: &mut MachineStatus, findings: &[Finding]) {
+        status.whys = trouble::of_machine(machine, status, findings);
     }
 
     fn stamp(status: &mut MachineStatus, now: Timestamp) {

@@ -57,7 +57,7 @@ pub(super) async fn tell(controller: &Machines, cluster: &Cluster, differences: 
     let finding = set_back(differences);
     tracing::warn!(
         cluster = cluster.metadata.name,
-        differences = finding.message,
+        differences = finding.message(),
         "set back what the spec of the Cluster owns in kubeadm's record"
     );
     controller

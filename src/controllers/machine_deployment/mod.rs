@@ -31,6 +31,7 @@ use tatara_core::machine_deployment::live::may_step;
 use tatara_core::machine_deployment::plan::{self, Action, Plan};
 use tatara_core::machine_deployment::{Observed, Orphan, status};
 use tatara_core::machine_set::Owner;
+use tatara_core::trouble;
 
 /// The controller of MachineDeployments.
 pub struct MachineDeployments {
@@ -178,6 +179,14 @@ impl Controller for MachineDeployments {
         _: Timestamp,
     ) -> Option<MachineDeploymentStatus> {
         Some(status::status(deployment, plan))
+    }
+
+    fn explain(
+        deployment: &MachineDeployment,
+        status: &mut MachineDeploymentStatus,
+        findings: &[Finding],
+    ) {
+        status.whys = trouble::of_deployment(deployment, status, findings);
     }
 }
 

@@ -282,7 +282,7 @@ pub async fn release(
     let (connection, _) = match gateway(libvirt, observed) {
         Ok(parts) => parts,
         Err(finding) => {
-            let finding = live::not_deleted(observed, finding.reason, &finding.message);
+            let finding = live::not_deleted(observed, finding.reason(), &finding.message());
             return Ok(ActionOutcome::NotYet(finding));
         }
     };

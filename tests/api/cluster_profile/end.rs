@@ -81,10 +81,10 @@ async fn a_consumer_that_holds_the_profile_sees_why_and_delays_the_end_for_a_bou
         .expect("a deletion");
     pass(&world, &passes, SignedDuration::ZERO).await;
     let waiting = pass(&world, &passes, SignedDuration::ZERO).await;
-    assert_eq!(waiting.findings[0].reason, Reason::Withdrawing);
+    assert_eq!(waiting.findings[0].reason(), Reason::Withdrawing);
     assert!(
         waiting.findings[0]
-            .message
+            .message()
             .contains("consumer.example.com/finalizer"),
         "{waiting:?}"
     );

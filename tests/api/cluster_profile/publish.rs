@@ -81,7 +81,7 @@ async fn a_published_cluster_conforms_and_neither_passes_nor_restarts_nor_re_app
     let world = World::new("publish-1").await;
     let passes = Profiles::new(world.client.clone());
     let report = world.settle(&passes, at("10:00:00"), |_| {}).await;
-    assert_eq!(report.findings[0].reason, Reason::Published, "{report:?}");
+    assert_eq!(report.findings[0].reason(), Reason::Published, "{report:?}");
     assert_conforms(&world, "publish-1").await;
     let profile = world.profile("publish-1").await;
     let access = profile.status.clone().expect("a status").access_providers;
@@ -197,7 +197,7 @@ async fn a_foreign_profile_stays_as_it_is_and_a_missing_namespace_is_named() {
         })
         .await;
     assert_eq!(
-        report.findings[0].reason,
+        report.findings[0].reason(),
         Reason::ForeignProfile,
         "{report:?}"
     );
@@ -213,9 +213,9 @@ async fn a_foreign_profile_stays_as_it_is_and_a_missing_namespace_is_named() {
             input.namespaces = missing.to_vec();
         })
         .await;
-    assert_eq!(report.findings[0].reason, Reason::Refused);
+    assert_eq!(report.findings[0].reason(), Reason::Refused);
     assert_eq!(
-        report.findings[0].message,
+        report.findings[0].message(),
         "ClusterProfile publish-3-missing/publish-3: namespaces \"publish-3-missing\" not found"
     );
 }

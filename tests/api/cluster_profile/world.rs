@@ -151,7 +151,7 @@ impl World {
             let mut input = self.input().await;
             change(&mut input);
             let report = profiles.pass(&input, now).await.expect("a pass");
-            let is_refused = |found: &Finding| found.reason == Reason::Refused;
+            let is_refused = |found: &Finding| found.reason() == Reason::Refused;
             let pause = match report.next {
                 Next::After(pause) if pause <= Duration::from_mins(1) => pause,
                 _ => return Some(report),

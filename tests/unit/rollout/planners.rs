@@ -237,7 +237,7 @@ proptest! {
     #[test]
     fn every_change_of_a_number_has_its_reason_in_the_condition(observed in deployment()) {
         let plan = plan(&observed, at(110));
-        let all: Vec<&str> = plan.findings.iter().map(|finding| finding.message.as_str()).collect();
+        let all: Vec<String> = plan.findings.iter().map(tatara_core::api::conditions::Finding::message).collect();
         let all = all.join("\n");
         for action in &plan.actions {
             if let Action::UpdateSet(update) = action && update.replicas.is_some() {

@@ -159,8 +159,8 @@ mod tests {
         let gone = listed(members(), MemberId(9)).expect("a list");
         assert_eq!(gone, None);
         let unread = listed(Err("no answer".into()), LOST).expect_err("no list");
-        assert_eq!(unread.reason, Reason::EtcdUnreachable);
-        assert_eq!(unread.message, "no answer");
+        assert_eq!(unread.reason(), Reason::EtcdUnreachable);
+        assert_eq!(unread.message(), "no answer");
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
         ] {
             let may = may_remove(&own(), (members, member), &facts);
             assert_eq!(may.is_ok(), goes, "{case}: {may:?}");
-            let reason = may.err().map(|finding| finding.reason);
+            let reason = may.err().map(|finding| finding.reason());
             assert!(reason.is_none_or(|of| of == Reason::MemberWithoutMachine));
         }
     }
@@ -251,7 +251,7 @@ mod tests {
             let is_done = reason == Reason::MemberRemoved;
             assert_eq!(matches!(came, Removal::Done(_)), is_done, "{case}");
             let (Removal::Done(finding) | Removal::Refused(finding)) = came;
-            assert_eq!(finding.reason, reason, "{case}");
+            assert_eq!(finding.reason(), reason, "{case}");
         }
     }
 }

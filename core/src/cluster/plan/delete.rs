@@ -6,7 +6,7 @@ use kube::ResourceExt;
 
 use super::super::observed::{MachineFact, Observed};
 use super::{Action, Plan};
-use crate::api::conditions::{ConditionType, Finding, Reason, Status};
+use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{FINALIZER_CLUSTER, FINALIZER_PROFILE, LABEL_CLUSTER, MANAGER_ACCOUNT};
 use crate::words::counted;
 use crate::{Next, trouble};
@@ -80,12 +80,11 @@ pub fn plan(observed: &Observed) -> Plan {
         let message = trouble::beside(message, worst);
         Finding::yes(ConditionType::Deleting, Reason::WaitingForMachines, message)
     };
-    plan.findings.push(Finding {
-        condition: ConditionType::Ready,
-        status: Status::False,
-        reason: Reason::Deleting,
-        message: finding.message.clone(),
-    });
+    plan.findings.push(Finding::no(
+        ConditionType::Ready,
+        Reason::Deleting,
+        finding.message(),
+    ));
     plan.findings.push(finding);
     plan
 }

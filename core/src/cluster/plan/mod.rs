@@ -268,8 +268,7 @@ fn probe(observed: &Observed, plan: &mut Plan) {
 /// Adds the note about a `tatara.dev/host-is-gone` annotation that has no effect.
 fn with_note(observed: &Observed, mut finding: Finding) -> Finding {
     if let Some(note) = &observed.unused {
-        let and = if finding.message.is_empty() { "" } else { ". " };
-        finding.message = format!("{}{and}{note}", finding.message);
+        finding.reword(trouble::beside(finding.message(), Some(note.clone())));
     }
     finding
 }
@@ -352,18 +351,18 @@ fn while_updated(observed: &Observed, mut finding: Finding) -> Finding {
     let turn = observed.turn.as_ref();
     let turn = turn.filter(|turn| turn.action == TurnAction::Upgrade);
     let has_own_cause = matches!(
-        finding.reason,
+        finding.reason(),
         Reason::EtcdNoSpace | Reason::EtcdCorrupt | Reason::MemberWithoutMachine
     );
     let is_explained = finding.status != Status::True && !has_own_cause;
     if let Some(turn) = turn.filter(|_| is_explained) {
         let namespace = observed.cluster.namespace().unwrap_or_default();
-        finding.message = format!(
+        finding.reword(format!(
             "control-plane Machine {name} is updated, which starts etcd and the API server of its machine anew, each away for up to a minute. If that does not end: tatara describe machine {} -n {namespace}. Meanwhile: {}",
             word(&turn.name),
-            finding.message,
+            finding.message(),
             name = turn.name,
-        );
+        ));
     }
     finding
 }

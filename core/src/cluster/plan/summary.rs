@@ -20,7 +20,7 @@ const PARTS: [ConditionType; 7] = [
 /// on the Machines too; those that are refused are here alone.
 fn holds(finding: &Finding) -> bool {
     let is_settings = finding.condition == ConditionType::SettingsApplied;
-    if is_settings && finding.reason != Reason::InvalidConfiguration {
+    if is_settings && finding.reason() != Reason::InvalidConfiguration {
         return true;
     }
     let is_unread =

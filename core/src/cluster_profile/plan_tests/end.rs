@@ -33,11 +33,11 @@ fn a_foreign_profile_and_a_forbidden_namespace_are_named_and_the_others_go_on() 
     );
     let finding = &plan.findings[0];
     assert_eq!(
-        (finding.status, finding.reason),
+        (finding.status, finding.reason()),
         (Status::False, Reason::ForeignProfile)
     );
     assert_eq!(
-        finding.message,
+        finding.message(),
         "ClusterProfile argocd/forge is that of the cluster manager open-cluster-management and is left \
          alone; delete it there, or name another namespace in spec.providerSpec.value.profile.namespaces; \
          spec.providerSpec.value.profile.namespaces names secret-place, which the manager's \
@@ -75,7 +75,7 @@ fn a_profile_that_somebody_deletes_is_made_again_when_it_is_gone() {
     });
     let plan_1 = plan(&observed, at("11:00:00"));
     assert_eq!(
-        (plan_1.actions.len(), plan_1.findings[0].reason),
+        (plan_1.actions.len(), plan_1.findings[0].reason()),
         (0, Reason::BeingDeleted)
     );
     observed.profiles.clear();
@@ -129,7 +129,7 @@ fn finalizers_of_consumers_delay_the_end_of_a_cluster_for_a_minute_and_no_longer
     assert_eq!(waiting.actions, []);
     assert_eq!(waiting.next, Next::After(Duration::from_secs(40)));
     assert_eq!(
-        waiting.findings[0].message,
+        waiting.findings[0].message(),
         "ClusterProfile metal/forge is removed first, which the finalizers \
          clusterinventory.projectsveltos.io/finalizer of its consumers hold; waiting at most 60 s"
     );
@@ -144,7 +144,7 @@ fn without_its_definition_a_cluster_says_so_and_can_still_go() {
     };
     let plan_1 = plan(&observed, at("10:00:00"));
     assert_eq!(
-        (plan_1.actions.len(), plan_1.findings[0].reason),
+        (plan_1.actions.len(), plan_1.findings[0].reason()),
         (0, Reason::DefinitionMissing)
     );
     observed.cluster.deleting = true;

@@ -62,7 +62,7 @@ fn a_healthy_cluster_is_held_and_published_with_all_that_consumers_read() {
     );
     assert_eq!(plan.findings[0].status, Status::True);
     assert_eq!(
-        plan.findings[0].message,
+        plan.findings[0].message(),
         "ClusterProfile forge in namespace metal"
     );
 }
@@ -199,9 +199,9 @@ fn without_a_way_in_nothing_is_published_first() {
     };
     let plan = plan(&observed, at("10:00:00"));
     assert_eq!(plan.actions, []);
-    assert_eq!(plan.findings[0].reason, "WaitingForControlPlane");
+    assert_eq!(plan.findings[0].reason(), "WaitingForControlPlane");
     assert_eq!(
-        plan.findings[0].message,
+        plan.findings[0].message(),
         "not published yet: its control plane is not initialised yet"
     );
 }
@@ -212,7 +212,7 @@ fn what_a_profile_cannot_carry_is_said() {
     observed.skipped = vec!["long.example.com".into()];
     observed.cluster.name = "f".repeat(60);
     observed.profiles.clear();
-    let message = &plan(&observed, at("10:00:00")).findings[0].message;
+    let message = &plan(&observed, at("10:00:00")).findings[0].message();
     assert!(message.contains(
         "left out, because their values are empty or longer than 1024 bytes: long.example.com"
     ));
@@ -227,13 +227,13 @@ fn the_secret_of_another_cluster_is_not_published() {
     let never = plan(&taken, at("10:00:00"));
     assert_eq!(never.actions, []);
     let finding = &never.findings[0];
-    assert_eq!(finding.reason, "SecretTaken");
+    assert_eq!(finding.reason(), "SecretTaken");
     for part in [
         "forge-profile-kubeconfig",
         "Cluster forge-profile",
         "another name",
     ] {
-        assert!(finding.message.contains(part), "{}", finding.message);
+        assert!(finding.message().contains(part), "{}", finding.message());
     }
     let mut before = published();
     before.secret = None;
@@ -298,9 +298,9 @@ fn what_consumers_may_be_refused_is_said_while_the_profile_is_published() {
     observed.problem = Some("failed to make the account of its consumers: no".into());
     let said = &plan(&observed, at("10:00:01")).findings[0];
     assert_eq!(
-        (said.status, said.reason),
+        (said.status, said.reason()),
         (Status::True, Reason::Published)
     );
     let expected = "refused to them: failed to make the account of its consumers: no";
-    assert!(said.message.ends_with(expected), "{}", said.message);
+    assert!(said.message().ends_with(expected), "{}", said.message());
 }

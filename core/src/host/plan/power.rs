@@ -219,8 +219,8 @@ pub fn fence(observed: &Observed, error: &ContactError, now: Timestamp, plan: &m
 fn add(plan: &mut Plan, condition: ConditionType, reason: Option<Reason>, text: &str) {
     let found = plan.findings.iter_mut().find(|f| f.condition == condition);
     if let Some(finding) = found {
-        finding.message.push_str(text);
-        finding.reason = reason.unwrap_or(finding.reason);
+        let message = format!("{}{text}", finding.message());
+        finding.why = Why::new(reason.unwrap_or(finding.reason()), message);
     }
 }
 

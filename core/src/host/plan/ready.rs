@@ -11,7 +11,7 @@ pub fn tell(observed: &Observed, plan: &mut Plan) {
     let Some(available) = find(ConditionType::Available) else {
         return;
     };
-    let is_kept = [Reason::Claimed, Reason::Maintenance].contains(&available.reason);
+    let is_kept = [Reason::Claimed, Reason::Maintenance].contains(&available.reason());
     let is_no = |finding: &Finding| finding.status == Status::False;
     let trouble = if available.status == Status::True || is_kept {
         let parts = [ConditionType::Reachable, ConditionType::Clean];

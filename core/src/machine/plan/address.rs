@@ -76,7 +76,7 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
     let failed = step
         .findings
         .into_iter()
-        .find(|f| f.reason == Reason::AddressFailed);
+        .find(|f| f.reason() == Reason::AddressFailed);
     if let Some(failed) = failed {
         plan.findings
             .retain(|finding| finding.condition != ConditionType::UpToDate);
@@ -203,7 +203,7 @@ fn on_host(observed: &Observed, seen: &Observation, now: Timestamp) -> Option<Gi
 /// Says of the deletion what was found of the step that gives the address away.
 fn say_of_deletion(plan: &mut Plan, end: Option<Timestamp>) {
     for finding in &mut plan.findings {
-        if finding.reason == Reason::AddressFailed {
+        if finding.reason() == Reason::AddressFailed {
             (finding.condition, finding.status) = (ConditionType::Deleting, Status::True);
             let then = match end {
                 Some(end) => format!("\nWithout that it leaves at {end:.0}"),
@@ -211,7 +211,7 @@ fn say_of_deletion(plan: &mut Plan, end: Option<Timestamp>) {
                     "\nUntil another one takes the address, this one keeps it, and the turn: no other control plane joins, leaves or is updated. To let it leave without that, switch its host off; the API is away until another one takes the address".into()
                 }
             };
-            finding.message.push_str(&then);
+            finding.reword(format!("{}{then}", finding.message()));
         } else {
             *finding = gives();
         }

@@ -34,8 +34,8 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     }
     if let Some(finding) = must_wait(observed) {
         // a worker whose label was edited away wakes nobody when it is gone
-        let stays = finding.reason == Reason::LastControlPlane;
-        let is_unread = finding.reason == Reason::EtcdUnreachable;
+        let stays = finding.reason() == Reason::LastControlPlane;
+        let is_unread = finding.reason() == Reason::EtcdUnreachable;
         let mut plan = Plan {
             next: Next::After(WORKERS_AGAIN),
             ..Plan::waiting(finding)

@@ -204,7 +204,7 @@ const PASSING: [Reason; 6] = [
 pub(super) fn suspended(observed: &Observed, plan: &mut Plan) {
     let drains = |action: &Action| matches!(action, Action::Drain { .. });
     let is_told = |finding: &Finding| {
-        finding.condition == ConditionType::Draining || PASSING.contains(&finding.reason)
+        finding.condition == ConditionType::Draining || PASSING.contains(&finding.reason())
     };
     let goes_on = plan.actions.iter().any(drains) || plan.findings.iter().any(is_told);
     if observed.is_deleting() && is_under_way(observed) && !goes_on {
@@ -249,7 +249,7 @@ pub(super) fn learned(plan: &mut Plan, found: &Finding) {
     if is_later && plan.actions.iter().any(drains) && plan.findings.iter().any(draining) {
         plan.findings.retain(|finding| !draining(finding));
         // another is drained before it: nothing of its drain was begun
-        if found.reason != Reason::WaitingForTurn {
+        if found.reason() != Reason::WaitingForTurn {
             plan.findings.push(over(Reason::Drained, ""));
         }
     }
@@ -263,9 +263,9 @@ pub(super) fn repeat(findings: &mut [Finding]) {
         .cloned();
     let waits = findings
         .iter_mut()
-        .find(|f| f.condition == ConditionType::Deleting && f.reason == Reason::Draining);
+        .find(|f| f.condition == ConditionType::Deleting && f.reason() == Reason::Draining);
     if let (Some(draining), Some(waits)) = (draining, waits) {
-        (waits.reason, waits.message) = (draining.reason, draining.message);
+        waits.why = draining.why;
     }
 }
 

@@ -92,11 +92,11 @@ fn await_what_comes(observed: &Observed, plan: &mut Plan, now: Timestamp) {
     };
     for finding in &mut plan.findings {
         let lacks = matches!(
-            finding.reason,
+            finding.reason(),
             Reason::ClusterMissing | Reason::MachineClassMissing | Reason::NoMatchingHost
         );
         if lacks && finding.condition == ConditionType::InfrastructureReady {
-            finding.reason = Reason::Starting;
+            finding.why.reason = Reason::Starting;
             plan.next = plan.next.sooner(Next::After(left));
         }
     }

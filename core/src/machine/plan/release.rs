@@ -196,7 +196,7 @@ fn of_another_cluster(
         &held.name,
         ClusterName::of(&observed.marker),
     )?;
-    Some(deleting(finding.reason, finding.message))
+    Some(deleting(finding.reason(), finding.message()))
 }
 
 /// `kubeadm init` succeeded on the host, and the Cluster does not know of it.

@@ -212,15 +212,17 @@ fn with_host(observed: &Observed, mut finding: Finding) -> Finding {
         && let Some((reason, said)) = held.why.as_ref().filter(|_| !held.releasing)
         && finding.status != Status::True
     {
-        let node = finding.message.trim_end_matches('.');
-        finding.message = format!("{node}. Host {}: {said}", held.name);
+        let node = finding.message();
+        let node = node.trim_end_matches('.');
+        let mut message = format!("{node}. Host {}: {said}", held.name);
         let is_silent = [Reason::SshUnreachable, Reason::SshDisconnected];
         // an update that was begun says it itself
         if is_silent.iter().any(|silent| reason == silent) && !update::is_begun(observed) {
             let lost = update::if_lost(observed);
-            finding.message.push_str(". Power it on. ");
-            finding.message.push_str(&lost);
+            message.push_str(". Power it on. ");
+            message.push_str(&lost);
         }
+        finding.reword(message);
     }
     finding
 }
@@ -231,11 +233,11 @@ fn with_others(observed: &Observed, mut finding: Finding) -> Finding {
         return finding;
     }
     if finding.status == Status::True {
-        finding.reason = Reason::ProviderIDContested;
-        finding.message = own_node::contested(observed);
+        finding.why = Why::new(Reason::ProviderIDContested, own_node::contested(observed));
     } else {
-        let own = finding.message.trim_end_matches('.');
-        finding.message = format!("{own}. {}", own_node::contested(observed));
+        let own = finding.message();
+        let own = own.trim_end_matches('.');
+        finding.reword(format!("{own}. {}", own_node::contested(observed)));
     }
     finding
 }

@@ -88,7 +88,7 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
         .is_some_and(|finding| finding.status == Status::True);
     let ready = match blocking {
         Some(finding) if finding.condition == ConditionType::Deleting => {
-            Finding::no(ConditionType::Ready, finding.reason, finding.message)
+            finding.why.finding(ConditionType::Ready)
         }
         Some(finding) => with_member(
             observed,
@@ -98,7 +98,7 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
             },
         ),
         None if healthy => {
-            let (reason, message) = trouble(plan).unwrap_or((Reason::NodeReady, ""));
+            let (reason, message) = trouble(plan).unwrap_or((Reason::NodeReady, String::new()));
             Finding::yes(ConditionType::Ready, reason, message)
         }
         None => Finding::no(
@@ -118,10 +118,10 @@ fn with_member(observed: &Observed, mut finding: Finding) -> Finding {
     };
     let member = observed.member(members);
     let pending = member.filter(|member| member.is_learner || !member.is_started());
-    let is_trouble = finding.reason.severity() == Severity::Warning;
+    let is_trouble = finding.reason().severity() == Severity::Warning;
     if let Some(member) = pending.filter(|_| is_trouble) {
-        let lines = finding.message.split_once('\n');
-        let (first, rest) = lines.unwrap_or((finding.message.as_str(), ""));
+        let message = finding.message();
+        let (first, rest) = message.split_once('\n').unwrap_or((&message, ""));
         let first = first.trim_end_matches('.');
         let marker = &observed.marker;
         let also = format!(
@@ -132,14 +132,14 @@ fn with_member(observed: &Observed, mut finding: Finding) -> Finding {
             marker.machine
         );
         let said = format!("{first}. {also}\n{rest}");
-        said.trim_end().clone_into(&mut finding.message);
+        finding.reword(said.trim_end());
     }
     finding
 }
 
 /// Why the update of a Machine does not proceed whose Node is Ready, or who else has its provider ID: what people see first
 /// is its Ready.
-fn trouble(plan: &Plan) -> Option<(Reason, &str)> {
+fn trouble(plan: &Plan) -> Option<(Reason, String)> {
     let mut all = plan.findings.iter();
     let found = all.find(|finding| {
         let tells = match finding.condition {
@@ -148,10 +148,11 @@ fn trouble(plan: &Plan) -> Option<(Reason, &str)> {
             ConditionType::Draining => finding.status == Status::True,
             _ => false,
         };
-        tells && finding.reason.severity() == Severity::Warning
+        tells && finding.reason().severity() == Severity::Warning
     })?;
-    let line = found.message.lines().next().unwrap_or_default();
-    Some((found.reason, line))
+    let message = found.message();
+    let line = message.lines().next().unwrap_or_default();
+    Some((found.reason(), line.to_owned()))
 }
 
 /// The annotation `tatara.dev/host-is-gone` on a Machine that is not being deleted: it takes effect once it is.
@@ -247,6 +248,7 @@ pub fn terminal<'a>(observed: &Observed, plan: &'a Plan) -> Option<&'a Finding> 
     findings.find(|finding| {
         holds_nothing
             && finding.condition == ConditionType::InfrastructureReady
-            && [Reason::InvalidConfiguration, Reason::UnsupportedVersion].contains(&finding.reason)
+            && [Reason::InvalidConfiguration, Reason::UnsupportedVersion]
+                .contains(&finding.reason())
     })
 }

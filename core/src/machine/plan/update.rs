@@ -97,7 +97,7 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
         }
         Contact::Seen(seen) => match steps::next(observed, seen, now) {
             Step::Waits(refused, over) => {
-                if is_begun && refused.reason == Reason::InvalidConfiguration {
+                if is_begun && refused.reason() == Reason::InvalidConfiguration {
                     let is_under_way = steps::is_under_way(observed, seen);
                     plan.actions.extend(ends::put_down(observed, is_under_way));
                 }
@@ -115,11 +115,11 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
     let said = if let Some(failure) = trouble::of(&mut found) {
         // what is told again while it is tried again says that already
         let left = trouble::cordoned(observed);
-        if !failure.message.ends_with(&left) {
-            failure.message.push_str(&left);
+        if !failure.message().ends_with(&left) {
+            failure.reword(format!("{}{left}", failure.message()));
         }
         trouble::also_of_node(plan, failure);
-        not(failure.reason, failure.message.clone())
+        failure.why.finding(ConditionType::UpToDate)
     } else if let Some(at) = found.iter().position(of_versions) {
         found.remove(at)
     } else {
@@ -147,8 +147,8 @@ fn postpone(observed: &Observed, plan: &mut Plan) {
 /// Adds that an update was begun to the plan of a Machine whose settings cannot be used.
 pub(super) fn beside(observed: &Observed, plan: &mut Plan, problem: &Finding) {
     if can_begin(observed) && is_begun(observed) {
-        let message = format!("{}{}", problem.message, trouble::cordoned(observed));
-        plan.findings.push(updating(problem.reason, message));
+        let message = format!("{}{}", problem.message(), trouble::cordoned(observed));
+        plan.findings.push(updating(problem.reason(), message));
     }
 }
 
@@ -321,7 +321,7 @@ fn waiting(reason: Reason, message: impl Into<String>) -> Plan {
 fn wait(plan: &mut Plan, refused: Finding, is_begun: bool) {
     if is_begun {
         plan.findings
-            .push(updating(refused.reason, refused.message.clone()));
+            .push(updating(refused.reason(), refused.message()));
     }
     instead(plan, refused);
     plan.next = plan.next.sooner(Next::After(ASK_AGAIN));

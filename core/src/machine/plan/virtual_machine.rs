@@ -81,15 +81,15 @@ fn waiting(reason: Reason, message: impl Into<String>) -> Plan {
 /// Nothing of it is there yet, nothing can be made there, and another Hypervisor would take it. Whether really nothing
 /// of it exists is read live before it leaves.
 fn leave(machine: &VirtualMachine, told: &GatewayView) -> Option<Plan> {
-    let full = |finding: &Finding| finding.reason == Reason::InsufficientCapacity;
+    let full = |finding: &Finding| finding.reason() == Reason::InsufficientCapacity;
     let refused = machine.tried.refused.as_ref();
     let why = match (machine.held_back, refused) {
         // somebody else was faster there: even where all are full it waits for any of them
-        (_, Some(refused)) if full(refused) => refused.message.clone(),
+        (_, Some(refused)) if full(refused) => refused.message(),
         _ if !machine.is_elsewhere => return None,
         (Some(why), _) => format!("Hypervisor {} is {why}", machine.hypervisor),
         _ if machine.tried.times < TRIES => return None,
-        (None, Some(refused)) if is_of_hypervisor(refused.reason) => refused.message.clone(),
+        (None, Some(refused)) if is_of_hypervisor(refused.reason()) => refused.message(),
         _ => image_failed_here(told)?,
     };
     let message = format!("{why}; nothing of it was created there: choosing another Hypervisor");

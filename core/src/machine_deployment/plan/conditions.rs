@@ -51,9 +51,9 @@ pub fn report(roll: &Roll, targets: &Targets, plan: &mut Plan) {
 
 /// All Machines are available and of the current template. Until then the reason is the same from step to step.
 fn ready(roll: &Roll, is_complete: bool, rolling_out: &Finding, progressing: &Finding) -> Finding {
-    let message = progressing.message.clone();
+    let message = progressing.message();
     if progressing.status != Status::True {
-        Finding::no(READY, progressing.reason, message)
+        Finding::no(READY, progressing.reason(), message)
     } else if is_complete {
         Finding::yes(READY, Reason::Complete, message)
     } else if let Some(gate) = roll.gate {

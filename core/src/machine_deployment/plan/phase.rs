@@ -40,7 +40,7 @@ pub fn phase(roll: &Roll, targets: &Targets, progressing: &Finding) -> Phase {
         Reason::ProgressDeadlineExceeded,
         Reason::InvalidConfiguration,
     ]
-    .contains(&progressing.reason);
+    .contains(&progressing.reason());
     if failed || roll.observed.provider_spec.is_err() {
         return Phase::Failed;
     }

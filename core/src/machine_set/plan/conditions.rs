@@ -38,7 +38,7 @@ fn ready(observed: &Observed, up: &Finding, machines: &Finding) -> Finding {
         return Finding::no(READY, Reason::Deleting, "the MachineSet is being deleted");
     }
     // what keeps Machines from being made comes before what those say that are there
-    let is_held = up.status == Status::True && up.reason != Reason::CreatingMachines;
+    let is_held = up.status == Status::True && up.reason() != Reason::CreatingMachines;
     let why = if is_held { up } else { machines };
     Finding {
         condition: READY,

@@ -42,7 +42,7 @@ pub fn of_cluster(state: &State, stop: Option<(u8, Cut)>) -> Doing {
     let mut said = plan.findings.iter();
     let said = said.find(|found| found.condition == ConditionType::ControlPlaneInitialized);
     let doubt = said
-        .map(|found| found.reason)
+        .map(tatara_core::api::conditions::Finding::reason)
         .filter(|reason| reason.is_doubt());
     if doing.state.objects.doubt != doubt && !doing.is_cut {
         doing.effect(|state| state.objects.doubt = doubt);

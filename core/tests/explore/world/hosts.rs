@@ -30,7 +30,7 @@ pub fn of_host(state: &State, which: usize, stop: Option<(u8, Cut)>) -> Doing {
     doing.state.sight(which);
     let said = |name| plan.findings.iter().find(|found| found.condition == name);
     let available = said(ConditionType::Available);
-    let available = available.map(|found| (found.status == Status::True, found.reason));
+    let available = available.map(|found| (found.status == Status::True, found.reason()));
     let reachable = match &observed.contact {
         Contact::Failed(_) => Some(false),
         _ => Some(true),

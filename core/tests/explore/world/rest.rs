@@ -66,7 +66,7 @@ pub fn troubles(state: &State) -> Vec<String> {
         if !is_well(state, which) && !is_asked(state, which, 0) {
             let said: Vec<_> = findings
                 .iter()
-                .map(|found| (found.condition, found.reason))
+                .map(|found| (found.condition, found.reason()))
                 .collect();
             troubles.push(format!(
                 "m-{which} is not as wanted, and nobody is asked: {said:?}"
@@ -130,8 +130,8 @@ fn is_asked(state: &State, which: usize, seen: u8) -> bool {
         let name = format!("machine {}", machine_name(*other));
         let is_plane = state.objects.machines[*other].is_control_plane;
         findings.iter().any(|found| {
-            let all = is_plane && found.message.contains("the control-plane machines");
-            all || found.message.contains(&name)
+            let all = is_plane && found.message().contains("the control-plane machines");
+            all || found.message().contains(&name)
         })
     };
     let seen = seen | 1 << which;
@@ -144,9 +144,9 @@ fn is_asked(state: &State, which: usize, seen: u8) -> bool {
 
 /// A person is told to do something: by a warning, or by a command.
 fn asks(finding: &Finding) -> bool {
-    finding.reason.severity() == Severity::Warning
-        || finding.message.contains("kubectl ")
-        || WAITS.contains(&finding.reason)
+    finding.reason().severity() == Severity::Warning
+        || finding.message().contains("kubectl ")
+        || WAITS.contains(&finding.reason())
 }
 
 /// What is said to a person in other words: what the last control plane waits for, and a Machine without a host.

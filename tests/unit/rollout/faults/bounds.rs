@@ -20,11 +20,11 @@ fn a_node_that_is_not_ready_for_a_second_passes_no_deadline() {
     status.conditions.clear();
     world.reconcile_set(0);
     world.reconcile_deployment();
-    assert_eq!(progressing(&world).reason, Reason::WaitingForMachines);
+    assert_eq!(progressing(&world).reason(), Reason::WaitingForMachines);
     assert_ne!(world.deployment_plan().phase, Phase::Failed);
     world.pass_time(601);
     assert_eq!(
-        progressing(&world).reason,
+        progressing(&world).reason(),
         Reason::ProgressDeadlineExceeded,
         "it counts from here"
     );
@@ -37,7 +37,10 @@ fn neither_a_scale_up_nor_a_roll_that_is_held_back_begins_with_a_passed_deadline
     world.deployment.spec.replicas = 4;
     for _ in 0..3 {
         world.reconcile_deployment();
-        assert_ne!(progressing(&world).reason, Reason::ProgressDeadlineExceeded);
+        assert_ne!(
+            progressing(&world).reason(),
+            Reason::ProgressDeadlineExceeded
+        );
     }
     let mut world = long_running(3);
     world.gated = Some(NEW.into());
@@ -46,11 +49,14 @@ fn neither_a_scale_up_nor_a_roll_that_is_held_back_begins_with_a_passed_deadline
     for _ in 0..59 {
         world.pass_time(9);
         world.pass();
-        let reason = progressing(&world).reason;
+        let reason = progressing(&world).reason();
         assert_eq!(reason, Reason::WaitingForMachines, "{}", world.transcript);
     }
     world.pass_time(60);
-    assert_eq!(progressing(&world).reason, Reason::ProgressDeadlineExceeded);
+    assert_eq!(
+        progressing(&world).reason(),
+        Reason::ProgressDeadlineExceeded
+    );
 }
 
 #[test]
@@ -60,20 +66,23 @@ fn an_edit_and_the_end_of_a_pause_start_the_deadline_anew() {
     let passed = |world: &mut World| {
         world.pass();
         world.pass_time(700);
-        assert_eq!(progressing(world).reason, Reason::ProgressDeadlineExceeded);
+        assert_eq!(
+            progressing(world).reason(),
+            Reason::ProgressDeadlineExceeded
+        );
     };
     world.set_version(BAD);
     passed(&mut world);
     world.set_version(NEW);
     world.pass();
     world.pass();
-    assert_eq!(progressing(&world).reason, Reason::WaitingForMachines);
+    assert_eq!(progressing(&world).reason(), Reason::WaitingForMachines);
     passed(&mut world);
     world.set_version(BAD);
     world.pass();
     world.pass();
     assert_eq!(
-        progressing(&world).reason,
+        progressing(&world).reason(),
         Reason::WaitingForMachines,
         "undone"
     );
@@ -84,7 +93,7 @@ fn an_edit_and_the_end_of_a_pause_start_the_deadline_anew() {
     world.pass();
     world.pass();
     assert_eq!(
-        progressing(&world).reason,
+        progressing(&world).reason(),
         Reason::WaitingForMachines,
         "resumed"
     );
@@ -276,7 +285,10 @@ fn a_scale_up_goes_to_the_old_template_where_the_new_one_has_proven_broken() {
     world.pass();
     world.pass_time(700);
     world.pass();
-    assert_eq!(progressing(&world).reason, Reason::ProgressDeadlineExceeded);
+    assert_eq!(
+        progressing(&world).reason(),
+        Reason::ProgressDeadlineExceeded
+    );
     world.deployment.spec.replicas = 6;
     for _ in 0..4 {
         world.pass();

@@ -43,7 +43,7 @@ fn the_roll_waits_for_a_lost_machine_although_its_set_has_not_looked_yet() {
     assert_eq!(wanted(&world)[0], before[0], "{}", world.transcript);
     assert!(
         progressing(&world)
-            .message
+            .message()
             .contains("to create 1 lost Machine again"),
         "{:?}",
         progressing(&world)
@@ -63,7 +63,7 @@ fn after_the_deadline_a_lost_machine_has_as_long_to_come_back_as_before() {
     world.pass_time(700);
     world.pass();
     assert_eq!(wanted(&world), [3, 1], "{}", world.transcript);
-    let told = progressing(&world).reason;
+    let told = progressing(&world).reason();
     assert_eq!(told, Reason::ProgressDeadlineExceeded);
     // its set reports the loss, and does not get as far as making another one
     let lose = |world: &mut World| {
@@ -77,7 +77,7 @@ fn after_the_deadline_a_lost_machine_has_as_long_to_come_back_as_before() {
     assert_eq!(wanted(&world), [3, 1], "{}", world.transcript);
     let told = progressing(&world);
     let waits = "waiting for old MachineSet";
-    assert!(told.message.contains(waits), "{told:?}");
+    assert!(told.message().contains(waits), "{told:?}");
     assert_eq!(told.status, Status::True, "{told:?}");
     world.gated = None;
     for _ in 0..10 {
@@ -182,7 +182,7 @@ fn a_stuck_deletion_keeps_no_replacement_away_and_counts_against_surge() {
     );
     assert!(
         progressing(&world)
-            .message
+            .message()
             .contains("4 current Machines (1 in deletion) ≥ 3 spec.replicas + 1 maxSurge")
     );
     world.physics.stuck.clear();

@@ -182,7 +182,7 @@ fn when_nothing_seems_available_nothing_is_given_up() {
     assert!(world.machines.len() >= names.len());
     assert!(
         progressing(&world)
-            .message
+            .message()
             .contains("no Machine is available"),
         "{:?}",
         progressing(&world)
@@ -219,7 +219,7 @@ fn while_paused_nothing_rolls_and_scaling_goes_on() {
     world.deployment.spec.replicas = 3;
     world.settle(5);
     assert_eq!(wanted(&world), [2, 1]);
-    assert_eq!(progressing(&world).reason, Reason::Paused);
+    assert_eq!(progressing(&world).reason(), Reason::Paused);
     world.set_version(NEW);
     world.deployment.spec.paused = false;
     finish(&mut world, 3);
@@ -253,19 +253,19 @@ fn without_progress_for_too_long_it_says_so_until_it_moves_again() {
     let wake = world.deployment_plan().wake_at.expect("the deadline");
     let seconds = wake.duration_since(world.now).as_secs();
     assert!((590..=600).contains(&seconds), "{seconds}");
-    assert_eq!(progressing(&world).reason, Reason::WaitingForMachines);
+    assert_eq!(progressing(&world).reason(), Reason::WaitingForMachines);
     world.pass_time(seconds);
     let plan = world.deployment_plan();
     assert_eq!(plan.phase, Phase::Failed);
     assert_eq!(
-        (progressing(&world).status, progressing(&world).reason),
+        (progressing(&world).status, progressing(&world).reason()),
         (Status::False, Reason::ProgressDeadlineExceeded)
     );
     assert_eq!(plan.wake_at, None);
     world.physics.broken.clear();
     world.pass_time(0);
     finish(&mut world, 3);
-    assert_eq!(progressing(&world).reason, Reason::Complete);
+    assert_eq!(progressing(&world).reason(), Reason::Complete);
     assert_eq!(world.deployment_plan().phase, Phase::Running);
 }
 

@@ -47,7 +47,12 @@ impl World {
             .iter()
             .find(|f| f.condition == ConditionType::Progressing)
             .expect("Progressing");
-        let mut text = format!("{:?}, {}: {}", plan.phase, finding.reason, finding.message);
+        let mut text = format!(
+            "{:?}, {}: {}",
+            plan.phase,
+            finding.reason(),
+            finding.message()
+        );
         for set in &self.sets {
             text = text.replace(&set.name_any(), &alias(self, &set.name_any()));
         }

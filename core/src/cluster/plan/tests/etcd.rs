@@ -238,8 +238,12 @@ fn what_harms_all_is_told_before_a_member_without_machine_unless_it_is_the_cause
             .iter()
             .find(|one| one.condition == ConditionType::EtcdHealthy);
         let found = found.expect("a finding");
-        assert_eq!(found.reason.as_str(), reason, "{case}");
-        assert!(found.message.contains(part), "{case}: {}", found.message);
+        assert_eq!(found.reason().as_str(), reason, "{case}");
+        assert!(
+            found.message().contains(part),
+            "{case}: {}",
+            found.message()
+        );
     }
 }
 
@@ -282,11 +286,15 @@ fn a_member_that_has_not_started_is_named_with_its_machine() {
         found.expect("a finding")
     };
     let pending = says(|_| ());
-    assert_eq!(pending.reason, "MemberChanging");
+    assert_eq!(pending.reason(), "MemberChanging");
     let begins = "etcd member 10.0.0.2 (Machine cp-b) was added and does not vote yet";
-    assert!(pending.message.starts_with(begins), "{}", pending.message);
+    assert!(
+        pending.message().starts_with(begins),
+        "{}",
+        pending.message()
+    );
     let silent = says(|members| members.list[1].is_learner = false);
-    assert_eq!(silent.reason, "TooFewMembersAnswer");
+    assert_eq!(silent.reason(), "TooFewMembersAnswer");
     let ends = ". 10.0.0.2 is that of Machine cp-b";
-    assert!(silent.message.ends_with(ends), "{}", silent.message);
+    assert!(silent.message().ends_with(ends), "{}", silent.message());
 }

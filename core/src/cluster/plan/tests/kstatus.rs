@@ -7,7 +7,6 @@ use crate::trouble::Trouble;
 fn saying(mut machine: MachineFact, reason: Reason, message: &str) -> MachineFact {
     machine.ready = false;
     machine.trouble = Some(Trouble {
-        namespace: "default".into(),
         machine: machine.name.clone(),
         reason: Some(reason),
         message: message.into(),
@@ -75,7 +74,7 @@ fn the_worst_of_its_machines_is_said() {
             .findings
             .into_iter()
             .find(|f| f.condition == condition);
-        found.expect("the finding").message
+        found.expect("the finding").message()
     };
     let mut begins = with(observed(&json!({})), vec![failed.clone(), worker.clone()]);
     // of the control plane alone

@@ -123,16 +123,16 @@ fn expect(case: &str, observed: &Observed, actions: &[Action], says: (&str, &str
     assert_eq!(plan.actions, actions, "{case}");
     let found = plan.findings.iter().find(|f| f.condition == condition);
     let finding = found.unwrap_or_else(|| panic!("{case}: {:#?}", plan.findings));
-    assert_eq!(finding.reason, reason, "{case}: {}", finding.message);
+    assert_eq!(finding.reason(), reason, "{case}: {}", finding.message());
     for part in parts {
-        let message = &finding.message;
+        let message = &finding.message();
         assert!(
             message.contains(part),
             "{case}: no \"{part}\" in: {message}"
         );
     }
     for finding in plan.findings.iter().filter(|f| f.condition != "Paused") {
-        let says = finding.status == Status::True || !finding.message.is_empty();
+        let says = finding.status == Status::True || !finding.message().is_empty();
         assert!(says, "{case}: without a message: {finding:?}");
     }
 }
@@ -160,7 +160,7 @@ fn a_cluster_says_what_it_waits_for() {
     );
     expect("its Machines are on their way", &applied, &[], says);
     assert_eq!(plan(&applied).next, Next::After(Duration::from_secs(40)));
-    let asks = |f: &Finding| f.reason.severity() == Severity::Warning;
+    let asks = |f: &Finding| f.reason().severity() == Severity::Warning;
     assert!(!plan(&applied).findings.iter().any(asks));
     let mut preparing = observed(&json!({}));
     preparing.machines = vec![machine(true, false)];

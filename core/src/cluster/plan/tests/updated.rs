@@ -13,7 +13,7 @@ fn what_does_not_answer_while_a_control_plane_is_updated_says_so_first() {
         let plan = plan(observed);
         let etcd = plan.findings.iter();
         let mut etcd = etcd.filter(|finding| finding.condition == ConditionType::EtcdHealthy);
-        etcd.next().expect("a finding").message.clone()
+        etcd.next().expect("a finding").message()
     };
     assert!(says(&silent()).starts_with("the manager reads no list"));
     let mut updated = silent();
@@ -55,7 +55,7 @@ fn an_alarm_in_mid_update_is_said_first_because_no_restart_explains_it() {
         let plan = plan(&updated);
         let mut findings = plan.findings.iter();
         let etcd = findings.find(|finding| finding.condition == ConditionType::EtcdHealthy);
-        let said = &etcd.expect("a finding").message;
+        let said = &etcd.expect("a finding").message();
         assert!(said.starts_with(begins), "{said}");
     }
 }

@@ -52,7 +52,7 @@ fn a_host_in_use_says_that_it_is_in_maintenance_and_is_ready() {
         expect("in use", &plan, State::Claimed, &[], "Maintenance", says);
         let ready = finding(&plan, "Ready");
         assert_eq!(
-            (ready.status, ready.reason),
+            (ready.status, ready.reason()),
             (Status::True, Reason::Maintenance)
         );
     }
@@ -77,7 +77,7 @@ fn a_claimed_host_that_went_away_or_hangs_or_runs_somebody_elses_says_so() {
         );
         let reachable = finding(&away, "Reachable");
         assert_eq!(
-            (reachable.status, reachable.reason),
+            (reachable.status, reachable.reason()),
             (Status::False, reason)
         );
     }
@@ -85,10 +85,10 @@ fn a_claimed_host_that_went_away_or_hangs_or_runs_somebody_elses_says_so() {
     let is_so = |observed: &Observed, reason: &str| {
         let clean = finding(&plan(observed, at(0)), "Clean").clone();
         assert_eq!(
-            (clean.status, clean.reason.as_str()),
+            (clean.status, clean.reason().as_str()),
             (Status::False, reason)
         );
-        clean.message
+        clean.message()
     };
     is_so(&of(UNBEGUN, foreign()), "Occupied");
     // a node whose /var is not mounted must not be told to run kubeadm reset
@@ -210,7 +210,7 @@ fn a_host_that_is_deleted_is_reset_and_not_installed_anew() {
     change["spec"]["wipePolicy"] = "reinstall".into();
     change["metadata"] = json!({ "finalizers": [FINALIZER_IN_USE] });
     let installs = plan(&saying(&change, marked("here", "m")), at(0));
-    assert_eq!(finding(&installs, "Available").reason, "ReinstallWaits");
+    assert_eq!(finding(&installs, "Available").reason(), "ReinstallWaits");
     change["metadata"]["deletionTimestamp"] = at(0).to_string().into();
     let reset = [Action::Reset(marker("here", "m"))];
     let resets = plan(&saying(&change, marked("here", "m")), at(0));
@@ -273,10 +273,10 @@ fn a_claimed_host_that_shows_another_disk_stays_unready_until_it_is_asked_again(
     let plan = plan(&observed(&change, Contact::NotAsked), at(0));
     let said = finding(&plan, "Ready");
     assert_eq!(
-        (said.status, said.reason),
+        (said.status, said.reason()),
         (Status::False, Reason::MarkerMissing)
     );
-    assert_eq!(said.message, "as with another disk");
+    assert_eq!(said.message(), "as with another disk");
 }
 
 #[test]
@@ -319,7 +319,7 @@ fn a_claimed_host_is_never_ready_beside_being_unreachable() {
         let said = finding(&plan, "Ready");
         let is_ready = said.status == Status::True;
         assert_eq!(
-            (said.reason.as_str(), is_ready),
+            (said.reason().as_str(), is_ready),
             (ready, ready == "Claimed"),
             "{case}"
         );

@@ -152,7 +152,7 @@ fn an_orphan_with_a_control_plane_or_of_another_namespace_is_not_called_a_node_t
     let far = orphan(|owner| owner.marker.namespace = "other".into());
     let says = ["only a Host in namespace other", "operating.md#undo"];
     expect("far", &far, State::Quarantined, &[], "Orphaned", &says);
-    assert!(!finding(&far, "Clean").message.contains("patch host"));
+    assert!(!finding(&far, "Clean").message().contains("patch host"));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_host_says_what_its_server_shows_of_the_machine_that_runs_on_it() {
     expect("lost", &lost, State::Claimed, &[], "Claimed", &[]);
     let clean = finding(&lost, "Clean");
     assert_eq!(
-        (clean.status, clean.reason),
+        (clean.status, clean.reason()),
         (Status::False, Reason::MarkerMissing)
     );
     for (owner, says) in [
@@ -225,7 +225,7 @@ fn a_deleted_host_that_does_not_answer_says_what_it_waits_for() {
             transient: true,
         };
         let silent = of(consumer, observed(&change, Contact::Failed(error)));
-        let message = finding(&plan(&silent, at(0)), "Available").message.clone();
+        let message = finding(&plan(&silent, at(0)), "Available").message();
         assert!(message.contains(says), "{message}");
         assert_eq!(message.contains("first delete the Machine"), is_first);
     }
@@ -253,7 +253,7 @@ fn an_orphan_behind_another_claim_is_registered_anew_and_not_patched() {
         observed.owner = owner;
         let plan = plan(&observed, at(0));
         expect("orphan", &plan, State::Quarantined, &[], "Orphaned", &says);
-        let patches = |finding: &Finding| finding.message.contains("patch host");
+        let patches = |finding: &Finding| finding.message().contains("patch host");
         assert!(!plan.findings.iter().any(patches));
     }
 }

@@ -34,7 +34,7 @@ fn a_host_is_freed_when_it_was_reset_and_its_machine_is_gone_or_when_nothing_eve
     for (case, observed, actions, reason) in cases {
         let plan = plan(&observed, at(0));
         assert_eq!(plan.actions, actions, "{case}");
-        assert_eq!(finding(&plan, "Available").reason, reason, "{case}");
+        assert_eq!(finding(&plan, "Available").reason(), reason, "{case}");
     }
 }
 
@@ -70,7 +70,7 @@ fn nothing_is_reset_that_its_machine_did_not_release_or_that_has_a_control_plane
             host.spec.wipe_policy = policy;
             let plan = plan(&observed, at(0));
             assert_eq!(plan.actions, [], "{case}");
-            assert_eq!(finding(&plan, "Available").reason, reason, "{case}");
+            assert_eq!(finding(&plan, "Available").reason(), reason, "{case}");
         }
     }
 }
@@ -178,7 +178,7 @@ fn a_control_plane_that_nobody_recorded_is_recorded_and_not_reset() {
         let plan = plan(&found, at(0));
         let record = Action::RecordInitialized(proof.clone());
         assert_eq!(plan.actions, [record], "{reason}");
-        assert_eq!(finding(&plan, "Available").reason, reason);
+        assert_eq!(finding(&plan, "Available").reason(), reason);
     }
 }
 

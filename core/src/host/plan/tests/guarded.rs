@@ -65,7 +65,7 @@ fn the_host_of_a_control_plane_that_was_let_go_is_neither_fenced_nor_installed_w
                 let available = finding(&plan, "Available");
                 let is_read = matches!(guarded.contact, Contact::Seen(_));
                 assert!(
-                    is_read || available.reason == "LastControlPlane",
+                    is_read || available.reason() == "LastControlPlane",
                     "{available:?}"
                 );
             }

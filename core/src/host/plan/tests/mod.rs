@@ -179,9 +179,9 @@ fn expect(case: &str, plan: &Plan, state: State, actions: &[Action], reason: &st
     assert_eq!(plan.state, state, "{case}");
     assert_eq!(plan.actions, actions, "{case}");
     let available = finding(plan, "Available");
-    assert_eq!(available.reason, reason, "{case}");
+    assert_eq!(available.reason(), reason, "{case}");
     for part in says {
-        let message = &available.message;
+        let message = &available.message();
         assert!(
             message.contains(part),
             "{case}: no \"{part}\" in: {message}"

@@ -148,7 +148,7 @@ fn a_host_that_is_off_is_switched_on_where_it_is_needed_and_nowhere_else() {
     for (case, observed, state, actions, reason, power) in cases {
         let plan = plan(&observed, at(0));
         expect(case, &plan, state, actions, reason, &[]);
-        assert_eq!(finding(&plan, "PowerOn").reason, power, "{case}");
+        assert_eq!(finding(&plan, "PowerOn").reason(), power, "{case}");
         assert_eq!(finding(&plan, "PowerOn").status, Status::False, "{case}");
         assert_eq!(
             finding(&plan, "BMCReachable").status,
@@ -236,14 +236,14 @@ fn a_free_host_is_switched_off_only_by_policy_and_when_its_bmc_answers() {
     for (case, observed, state, actions, reason) in cases {
         let plan = plan(&observed, at(0));
         expect(case, &plan, state, actions, reason, &[]);
-        assert_eq!(finding(&plan, "PowerOn").reason, "Answers", "{case}");
+        assert_eq!(finding(&plan, "PowerOn").reason(), "Answers", "{case}");
     }
 }
 
 #[test]
 fn a_fenced_host_is_looked_at_again_while_its_machine_waits() {
     let plan = plan(&off(&claim("m", true), &[]), at(0));
-    assert_eq!(finding(&plan, "PowerOn").reason, "Fenced");
+    assert_eq!(finding(&plan, "PowerOn").reason(), "Fenced");
     assert_eq!(plan.next, Next::After(ASK_AGAIN));
 }
 
@@ -324,7 +324,7 @@ fn a_bmc_that_cannot_cut_the_power_is_named_with_its_reason() {
             "SshUnreachable",
             &[&text],
         );
-        assert_eq!(finding(&plan, condition).reason, reason);
+        assert_eq!(finding(&plan, condition).reason(), reason);
         assert_eq!(finding(&plan, condition).status, Status::False, "{reason}");
     }
 }
@@ -336,10 +336,14 @@ fn one_bmc_of_two_hosts_is_said_on_both_and_never_asked() {
     let plan = plan(&observed, at(0));
     let said = finding(&plan, "BMCReachable");
     assert_eq!(
-        (said.status, said.reason),
+        (said.status, said.reason()),
         (Status::False, Reason::DuplicateBMC)
     );
-    assert!(said.message.contains("Host default/h9"), "{}", said.message);
+    assert!(
+        said.message().contains("Host default/h9"),
+        "{}",
+        said.message()
+    );
     assert_eq!(plan.actions, []);
 }
 

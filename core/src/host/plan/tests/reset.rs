@@ -85,7 +85,7 @@ fn no_reset_waits_behind_a_kubeadm_that_makes_a_node() {
         runs(&mut observed, kind);
         let now = plan(&observed, at(0));
         expect(reason, &now, State::Releasing, actions, reason, &[]);
-        assert_eq!(finding(&now, "Clean").reason, "NotResetYet");
+        assert_eq!(finding(&now, "Clean").reason(), "NotResetYet");
         if !actions.is_empty() {
             continue;
         }
@@ -352,7 +352,7 @@ proptest! {
         prop_assert_eq!(available, free && !twin && !paused && !maintenance && !deleting);
         prop_assert_eq!(plan.state == State::Available, available);
         for finding in plan.findings.iter().filter(|f| f.condition != "Paused") {
-            prop_assert!(finding.status == Status::True || !finding.message.is_empty(), "{finding:?}");
+            prop_assert!(finding.status == Status::True || !finding.message().is_empty(), "{finding:?}");
         }
     }
 }

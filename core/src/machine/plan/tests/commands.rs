@@ -69,7 +69,7 @@ fn a_command_that_failed_is_said_beside_the_node_and_tried_again_later_each_time
     let failed = plan(&joined(failed_in("post-kubeadm")), at(0));
     expect("failed", &failed, &join, says);
     assert_eq!(
-        finding(&failed, "Ready").reason,
+        finding(&failed, "Ready").reason(),
         "PostKubeadmCommandsFailed"
     );
     assert_eq!(finding(&failed, "Ready").status, Status::False);

@@ -229,7 +229,7 @@ fn forgetful(observed: &Observed) -> Observed {
 fn a_plan_is_the_same_whatever_is_remembered() {
     for (name, observed, reason) in situations() {
         let first = plan(&forgetful(&observed), at(0));
-        let states = first.findings.iter().any(|found| found.reason == reason);
+        let states = first.findings.iter().any(|found| found.reason() == reason);
         assert!(states, "{name}: {first:#?}");
         for _ in 0..2 {
             assert_eq!(plan(&observed, at(0)), first, "{name}");

@@ -21,10 +21,10 @@ fn what_a_new_machine_lacks_is_awaited_for_a_minute_and_then_missed() {
     ] {
         let young = plan(&observed, at(20));
         let said = finding(&young, "Ready");
-        assert_eq!(said.reason, Reason::Starting);
-        assert!(said.message.contains(word), "{}", said.message);
+        assert_eq!(said.reason(), Reason::Starting);
+        assert!(said.message().contains(word), "{}", said.message());
         assert_eq!(young.next, Next::After(Duration::from_secs(40)));
-        assert_eq!(finding(&plan(&observed, at(60)), "Ready").reason, reason);
+        assert_eq!(finding(&plan(&observed, at(60)), "Ready").reason(), reason);
     }
 }
 
@@ -237,7 +237,7 @@ fn all_wait(cases: &[(&str, Observed, &str, &[&str])]) {
         expect(case, &plan, &[], ("InfrastructureReady", reason, parts));
         let ready = finding(&plan, "Ready");
         assert_eq!(
-            (ready.status, ready.reason.as_str()),
+            (ready.status, ready.reason().as_str()),
             (Status::False, reason),
             "{case}"
         );
@@ -273,7 +273,7 @@ fn what_can_never_run_as_it_is_written_has_failed_and_what_runs_has_not() {
     };
     let failed = |observed: &Observed| {
         let plan = plan(observed, at(0));
-        terminal(observed, &plan).map(|finding| finding.message.clone())
+        terminal(observed, &plan).map(crate::api::conditions::Finding::message)
     };
     let message = failed(&wrong(worker())).expect("a failure");
     assert!(message.contains("hostSelecter"), "{message}");

@@ -376,9 +376,9 @@ fn expect(case: &str, plan: &Plan, actions: &[Action], says: (&str, &str, &[&str
     let (condition, reason, parts) = says;
     assert_eq!(plan.actions, actions, "{case}");
     let finding = finding(plan, condition);
-    assert_eq!(finding.reason, reason, "{case}: {}", finding.message);
+    assert_eq!(finding.reason(), reason, "{case}: {}", finding.message());
     for part in parts {
-        let message = &finding.message;
+        let message = &finding.message();
         assert!(
             message.contains(part),
             "{case}: no \"{part}\" in: {message}"

@@ -85,12 +85,12 @@ fn a_machine_whose_host_has_another_claim_is_no_reason_to_touch_that_claim() {
         "Leave orig and the Host alone".into(),
         format!("kubectl -n default delete machine w-0 --wait=false; {gone}"),
     ];
-    let message = &finding(&stays, "InfrastructureReady").message;
+    let message = &finding(&stays, "InfrastructureReady").message();
     contains(message, &parts);
     assert!(!message.contains("patch host"), "{message}");
     let copy = deleted(copy, at(0));
     let goes = plan(&copy, at(1));
-    let message = &finding(&goes, "Deleting").message;
+    let message = &finding(&goes, "Deleting").message();
     contains(message, &[gone]);
     assert!(!message.contains("delete machine"), "{message}");
 }
@@ -117,7 +117,7 @@ fn a_marker_or_silence_behind_another_claim_is_no_copy() {
     let patch = "kubectl -n default patch host host-a";
     for (observed, part) in [(marked, patch), (silent, "bring the Host back first")] {
         let plan = plan(&observed, at(0));
-        let message = &finding(&plan, "InfrastructureReady").message;
+        let message = &finding(&plan, "InfrastructureReady").message();
         contains(message, &[part.to_owned()]);
         assert!(!message.contains("a copy of"), "{message}");
         assert!(!message.contains(ANNOTATION_HOST_IS_GONE), "{message}");
@@ -134,7 +134,7 @@ fn a_host_with_the_marker_of_another_is_not_given_back() {
     });
     let observed = lost(running(worker()), Unheld::Asked(says(seen)));
     let plan = plan(&observed, at(0));
-    let message = &finding(&plan, "InfrastructureReady").message;
+    let message = &finding(&plan, "InfrastructureReady").message();
     contains(
         message,
         &["marker of Machine w-9".into(), "host-is-gone".into()],
@@ -212,7 +212,7 @@ fn what_keeps_a_released_host_from_its_reset_is_said_in_its_own_words() {
         expect(reason, &plan, &[], says);
         if stuck == Stuck::Waits {
             let gives_up = [gone, "hostReleaseTimeoutSeconds"];
-            let message = &plan.findings[0].message;
+            let message = &plan.findings[0].message();
             assert!(
                 !gives_up.iter().any(|text| message.contains(text)),
                 "{message}"
@@ -268,7 +268,7 @@ fn a_node_that_is_gone_is_brought_back_and_a_control_plane_is_not_deleted_for_it
         ][..];
         let plan = plan(&observed, at(0));
         expect("gone", &plan, &[], ("NodeHealthy", "NodeGone", parts));
-        let message = &finding(&plan, "NodeHealthy").message;
+        let message = &finding(&plan, "NodeHealthy").message();
         assert_eq!(message.contains(delete), may_go, "{message}");
     }
 }
@@ -282,7 +282,7 @@ fn that_a_host_is_gone_waits_for_the_deletion_and_is_said_beside_a_healthy_node(
     let plan = plan(&armed, at(0));
     let says = ("HostIsGoneUsed", "WaitsForDeletion", parts);
     expect("armed", &plan, &[], says);
-    assert_eq!(finding(&plan, "Ready").reason, "NodeReady");
+    assert_eq!(finding(&plan, "Ready").reason(), "NodeReady");
     // where it counts for nothing, that is said
     let of_other = json!({ "metadata": { "annotations": { (ANNOTATION_HOST_IS_GONE): OTHER } } });
     let made = with_cluster(running(control_plane()), |c| {

@@ -62,10 +62,11 @@ pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
     // one that says so keeps its reason, by which others come first
     let before = before.filter(|_| !waits_for_person(&observed.machine));
     if let Some(before) = before.or(neighbours.updating.as_ref()) {
-        let Finding {
-            reason, message, ..
-        } = waits_for(observed, before);
-        return Some(not(reason, format!("{differences}; {message}")));
+        let found = waits_for(observed, before);
+        return Some(not(
+            found.reason(),
+            format!("{differences}; {}", found.message()),
+        ));
     }
     // kubeadm would write static pods of the version that is newer
     let own = super::control_plane(observed).map(|(runs, _)| runs);

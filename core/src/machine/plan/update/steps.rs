@@ -137,7 +137,7 @@ impl OnHost<'_> {
         if job.is_some_and(|job| job.identity != unit.identity) {
             for finding in &mut plan.findings {
                 finding
-                    .message
+                    .message()
                     .push_str("; what was edited since follows when this attempt has ended");
             }
         }
@@ -278,10 +278,8 @@ fn replace_kubelet(host: &OnHost<'_>, node: &NodeView, unit: &PlannedUnit, now: 
     }
     let is_cordoned = node.is_cordoned_by_us();
     if let Some(machine) = ahead(observed).filter(|_| !is_cordoned) {
-        let Finding {
-            reason, message, ..
-        } = drained_after(observed, machine);
-        return waiting(reason, message);
+        let found = drained_after(observed, machine);
+        return waiting(found.reason(), found.message());
     }
     if !host.has_kubelet()
         && let Some(version) = preinstalled(observed)

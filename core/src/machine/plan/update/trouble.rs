@@ -8,7 +8,7 @@ use crate::control_plane::{Change, permits};
 /// The failure of an update, if that is what is found.
 pub(super) fn of(found: &mut [Finding]) -> Option<&mut Finding> {
     found.iter_mut().find(|finding| {
-        let is_warning = finding.reason.severity() == Severity::Warning;
+        let is_warning = finding.reason().severity() == Severity::Warning;
         finding.condition == ConditionType::Updating && is_warning
     })
 }
@@ -31,15 +31,16 @@ pub(super) fn also_of_node(plan: &mut Plan, trouble: &Finding) {
         finding.condition == ConditionType::NodeHealthy && finding.status != Status::True
     });
     if let Some(health) = health {
-        let why = trouble.message.lines().next().unwrap_or_default();
-        let node = health.message.trim_end_matches('.');
+        let (why, node) = (trouble.message(), health.message());
+        let why = why.lines().next().unwrap_or_default();
+        let node = node.trim_end_matches('.');
         // of a host that is off both say the same
         let told = match why.split_once(". ") {
             Some((cause, remedy)) if node.contains(cause) => format!("{node}. {remedy}"),
             _ if node.contains(why) => return,
             _ => format!("{node}. Its update fails: {why}"),
         };
-        health.message = told;
+        health.reword(told);
     }
 }
 

@@ -39,7 +39,7 @@ fn says(plan: &Plan, condition: ConditionType) -> (Reason, String) {
     let mut findings = plan.findings.iter();
     let found = findings.find(|finding| finding.condition == condition);
     let found = found.expect("the condition");
-    (found.reason, found.message.clone())
+    (found.reason(), found.message())
 }
 
 fn owned(name: &str, number: i32) -> (String, i32) {

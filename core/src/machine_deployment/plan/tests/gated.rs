@@ -66,8 +66,8 @@ fn it_says_what_the_roll_waits_for_and_no_deadline_passes_meanwhile() {
     for type_ in [ConditionType::Progressing, ConditionType::Ready] {
         let finding = plan.findings.iter().find(|one| one.condition == type_);
         let finding = finding.expect("a finding");
-        assert_eq!(finding.reason, Reason::VersionSkew, "{type_:?}");
-        assert!(finding.message.contains(WHY), "{}", finding.message);
+        assert_eq!(finding.reason(), Reason::VersionSkew, "{type_:?}");
+        assert!(finding.message().contains(WHY), "{}", finding.message());
     }
     assert_eq!((plan.wake_at, plan.work_since), (None, None));
 }

@@ -11,7 +11,7 @@ fn without_its_class_it_scales_and_rolls_nothing() {
     assert_eq!(steps(&unresolved), ["old 4"]);
     let progressing = finding(&unresolved, "Progressing");
     assert_eq!(
-        (progressing.status, progressing.reason),
+        (progressing.status, progressing.reason()),
         (Status::False, Reason::MachineClassMissing)
     );
     assert_eq!(unresolved.phase, Phase::Failed);
@@ -25,10 +25,10 @@ fn nothing_is_done_while_an_annotation_pauses_it_or_it_is_being_deleted() {
     observed.paused_by = Some("Cluster c".into());
     let paused = plan(&observed, at(110));
     assert_eq!(paused.actions, []);
-    assert_eq!(finding(&paused, "Paused").reason, "PausedByAnnotation");
+    assert_eq!(finding(&paused, "Paused").reason(), "PausedByAnnotation");
     let says = "Cluster c has the annotation cluster.k8s.io/paused, so nothing is done; to go on: kubectl -n default annotate cluster c cluster.k8s.io/paused-";
     for condition in ["Paused", "Progressing", "Ready"] {
-        assert_eq!(finding(&paused, condition).message, says, "{condition}");
+        assert_eq!(finding(&paused, condition).message(), says, "{condition}");
     }
     assert_eq!(paused.counts.replicas, 3);
     observed.paused_by = None;
@@ -51,8 +51,8 @@ fn the_next_step_waits_until_every_set_has_answered_to_the_last() {
         let plan = plan(&deployment(3, rolling(Int(1), Int(0)), sets), at(110));
         assert_eq!(plan.actions, []);
         let progressing = finding(&plan, "Progressing");
-        assert_eq!(progressing.reason, "WaitingForMachines");
-        assert!(progressing.message.contains("to count its Machines"));
+        assert_eq!(progressing.reason(), "WaitingForMachines");
+        assert!(progressing.message().contains("to count its Machines"));
     }
 }
 
@@ -61,7 +61,7 @@ fn two_percentages_that_come_to_nothing_say_that_one_may_be_missing() {
     let percent = |text: &str| IntOrString::String(text.into());
     let strategy = rolling(percent("0%"), percent("25%"));
     let plan = plan(&deployment(3, strategy, vec![new((3, 3, 3))]), at(110));
-    let message = &finding(&plan, "Available").message;
+    let message = &finding(&plan, "Available").message();
     assert!(
         message.contains(
             "2 required (3 spec.replicas − 1 maxUnavailable; maxSurge and maxUnavailable round to 0"
@@ -78,5 +78,8 @@ fn a_wrong_limit_stops_it_and_says_what_to_write() {
         at(110),
     );
     assert_eq!((plan.actions.len(), plan.phase), (0, Phase::Failed));
-    assert_eq!(finding(&plan, "Progressing").reason, "InvalidConfiguration");
+    assert_eq!(
+        finding(&plan, "Progressing").reason(),
+        "InvalidConfiguration"
+    );
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::api::Machine;
 use crate::api::conditions::Reason;
 use crate::kstatus::tests::check;
+use crate::trouble::tests::explained;
 
 #[test]
 fn creation_roll_and_failure_are_told_apart() {
@@ -74,7 +75,7 @@ fn a_roll_says_what_the_worst_machine_of_its_sets_says() {
                 "deletionTimestamp": is_leaving.then_some("2026-01-01T00:00:00Z")},
             "spec": {}, "status": {"conditions": [{"type": condition, "status": status, "reason": reason,
                 "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
-        serde_json::from_value(machine).expect("a Machine")
+        explained(machine)
     };
     let failed = machine("m", "PrepareFailed", "no power supply. See its rack", false);
     let starts = machine("n", "Preparing", "1/9", false);
@@ -103,13 +104,13 @@ fn a_roll_says_what_the_worst_machine_of_its_sets_says() {
     for (now, reason) in [(110, "RollingOut"), (5_000, "ProgressDeadlineExceeded")] {
         let plan = plan(&observed, at(now));
         let ready = finding(&plan, "Ready");
-        assert_eq!(ready.reason, reason);
-        let said = &ready.message;
+        assert_eq!(ready.reason(), reason);
+        let said = &ready.message();
         assert!(
             said.contains("Machine m: no power supply. See its rack. 1 more; "),
             "{said}"
         );
-        assert_eq!(ready.message, finding(&plan, "Progressing").message);
+        assert_eq!(ready.message(), finding(&plan, "Progressing").message());
     }
 }
 
@@ -118,7 +119,7 @@ fn a_roll_that_finds_no_host_says_what_it_needs() {
     let machine = json!({"metadata": {"name": "m"}, "spec": {}, "status": {"conditions": [
         {"type": "Ready", "status": "False", "reason": "NoHostAvailable", "message": "2 hosts match",
             "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
-    let machine: Machine = serde_json::from_value(machine).expect("a Machine");
+    let machine = explained(machine);
     let lacks = |set: &ObservedSet| {
         let mut set = set.clone();
         set.take_in([&machine]);
@@ -148,7 +149,7 @@ fn a_roll_that_finds_no_host_says_what_it_needs() {
     ];
     for (case, strategy, sets, expected) in table {
         let plan = plan(&deployment(3, strategy, sets), at(110));
-        let said = &finding(&plan, "Progressing").message;
+        let said = &finding(&plan, "Progressing").message();
         assert_eq!(said.starts_with(needs), expected, "{case}: {said}");
         assert!(said.contains("2 hosts match"), "{case}: {said}");
     }

@@ -1,8 +1,8 @@
 //! What is said of it.
 
 use super::*;
-use crate::api::Machine;
 use crate::api::conditions::Reason;
+use crate::trouble::tests::explained;
 
 #[test]
 fn it_is_available_while_no_more_are_missing_than_may() {
@@ -36,7 +36,7 @@ fn it_is_complete_only_when_all_machines_are_available_and_of_the_current_templa
                 .insert(ANNOTATION_DESIRED_REPLICAS.into(), "3".into());
         }
         let plan = plan(&observed, at(110));
-        finding(&plan, "Progressing").reason == "Complete"
+        finding(&plan, "Progressing").reason() == "Complete"
     };
     assert!(complete(vec![new((3, 3, 3))]));
     assert!(complete(vec![old("old", (0, 0, 0)), new((3, 3, 3))]));
@@ -55,13 +55,12 @@ fn it_is_complete_only_when_all_machines_are_available_and_of_the_current_templa
 
 #[test]
 fn it_is_not_complete_while_a_machine_is_left_at_another_version() {
-    let machine: Machine = serde_json::from_value(json!({"metadata": {"name": "w-1"}, "spec": {},
+    let machine = explained(json!({"metadata": {"name": "w-1"}, "spec": {},
         "status": {"conditions": [
             {"type": "Ready", "status": "True", "reason": "NodeReady", "message": "",
                 "lastTransitionTime": "2026-01-01T00:00:00Z"},
             {"type": "UpToDate", "status": "False", "reason": "KubeletVersionDiffers",
-                "message": "kubelet v1.36.3, wanted v1.35.4", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}))
-    .expect("a Machine");
+                "message": "kubelet v1.36.3, wanted v1.35.4", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}));
     let mut set = new((3, 3, 3));
     set.annotations
         .insert(ANNOTATION_DESIRED_REPLICAS.into(), "3".into());
@@ -76,12 +75,12 @@ fn it_is_not_complete_while_a_machine_is_left_at_another_version() {
     for condition in ["Progressing", "Ready"] {
         let told = finding(&plan, condition);
         assert_eq!(
-            (told.status, told.reason),
+            (told.status, told.reason()),
             (Status::False, Reason::KubeletVersionDiffers)
         );
         let says = "1 Machine runs other versions than the current template wants, and nothing brings them to it. \
             Machine w-1: kubelet v1.36.3, wanted v1.35.4";
-        assert!(told.message.ends_with(says), "{}", told.message);
+        assert!(told.message().ends_with(says), "{}", told.message());
     }
 }
 
@@ -125,11 +124,11 @@ fn every_step_says_why_before_it_is_taken() {
     let plan = plan(&deployment(3, rolling(Int(1), Int(0)), sets), at(110));
     let progressing = finding(&plan, "Progressing");
     assert_eq!(
-        (progressing.status, progressing.reason),
+        (progressing.status, progressing.reason()),
         (Status::True, Reason::MachineSetUpdated)
     );
     assert_eq!(
-        progressing.message,
+        progressing.message(),
         "old MachineSet old from 3 to 2: 4 available replicas > 3 minimum available replicas"
     );
     assert_eq!(
@@ -137,7 +136,7 @@ fn every_step_says_why_before_it_is_taken() {
         ["4 available replicas > 3 minimum available replicas"]
     );
     assert_eq!(
-        finding(&plan, "RollingOut").message,
+        finding(&plan, "RollingOut").message(),
         "1/3 Machines of the current template are available; old MachineSets: old (3 Machines)"
     );
 }

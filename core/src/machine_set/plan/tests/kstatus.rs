@@ -15,7 +15,6 @@ fn starting(name: &str) -> ObservedMachine {
 
 fn saying(machine: ObservedMachine, reason: Reason, message: &str) -> ObservedMachine {
     let trouble = Trouble {
-        namespace: "default".into(),
         machine: machine.name.clone(),
         reason: Some(reason),
         message: message.into(),
@@ -112,11 +111,11 @@ fn the_worst_of_those_that_stay_and_of_those_that_go_is_said() {
     let counts = "0/2 ready, 2 without a Node yet";
     let says = "Machine a: containerd is masked. 1 more";
     for name in [ConditionType::MachinesReady, ConditionType::Ready] {
-        let message = &finding(&plan, name.as_str()).message;
+        let message = &finding(&plan, name.as_str()).message();
         assert_eq!(*message, format!("{counts}. {says}"));
     }
     assert_eq!(
-        finding(&plan, "ScalingDown").message,
+        finding(&plan, "ScalingDown").message(),
         "1 in deletion. Machine c: PodDisruptionBudget web"
     );
 }
@@ -130,6 +129,9 @@ fn a_ready_machine_whose_update_fails_is_named_and_one_that_is_updated_is_not() 
         let updating = saying(machine("a"), reason, "install it");
         let plan = plan(&with(set(1), [updating]), at(100));
         let ready = finding(&plan, "Ready");
-        assert_eq!((ready.status, ready.message.as_str()), (Status::True, says));
+        assert_eq!(
+            (ready.status, ready.message().as_str()),
+            (Status::True, says)
+        );
     }
 }

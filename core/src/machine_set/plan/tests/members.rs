@@ -60,7 +60,7 @@ fn an_empty_or_unreadable_selector_matches_nothing() {
     let plan = plan(&observed, at(0));
     assert_eq!(plan.actions, []);
     assert_eq!(
-        finding(&plan, "MachinesReady").reason,
+        finding(&plan, "MachinesReady").reason(),
         "InvalidConfiguration"
     );
 }
@@ -125,7 +125,7 @@ fn the_counters_tell_apart_who_is_ready_available_starting_and_unhealthy() {
     );
     assert_eq!(plan.label_selector.as_deref(), Some("pool=a"));
     assert_eq!(
-        finding(&plan, "MachinesReady").message,
+        finding(&plan, "MachinesReady").message(),
         "2/6 ready, 1 unhealthy, 1 without a Node yet"
     );
 }

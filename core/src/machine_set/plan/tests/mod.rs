@@ -92,12 +92,12 @@ fn a_gate_holds_back_creation_and_nothing_else() {
     assert_eq!(up.actions, []);
     let finding = finding(&up, "ScalingUp");
     assert_eq!(
-        (finding.status, finding.reason),
+        (finding.status, finding.reason()),
         (Status::True, Reason::VersionSkew)
     );
     assert!(
         finding
-            .message
+            .message()
             .ends_with("the control plane is being upgraded")
     );
     observed.replicas = 0;
@@ -127,7 +127,7 @@ fn nothing_is_done_while_paused_or_in_deletion_but_counted_all_the_same() {
         (plan_paused.actions.len(), plan_paused.counts.replicas),
         (0, 1)
     );
-    let message = &finding(&plan_paused, "Paused").message;
+    let message = &finding(&plan_paused, "Paused").message();
     assert!(message.starts_with("Cluster c") && message.contains(ANNOTATION_PAUSED));
     let deleting = Observed {
         deleting: true,

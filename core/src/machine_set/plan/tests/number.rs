@@ -57,7 +57,7 @@ fn a_machine_in_deletion_counts_as_the_first_to_go() {
         at(10),
     );
     assert_eq!(plan.actions, []);
-    assert_eq!(finding(&plan, "ScalingDown").reason, "WaitingForDeletion");
+    assert_eq!(finding(&plan, "ScalingDown").reason(), "WaitingForDeletion");
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn every_deletion_says_why_and_why_this_one() {
     assert_eq!(because, "2 Machines > 1 spec.replicas; it is unhealthy");
     assert!(
         finding(&plan, "ScalingDown")
-            .message
+            .message()
             .contains(because.as_str())
     );
 }

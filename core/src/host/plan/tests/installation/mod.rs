@@ -72,7 +72,7 @@ fn reason(plan: &Plan, condition: &str) -> &'static str {
         .iter()
         .rev()
         .find(|f| f.condition == condition);
-    found.map_or("", |finding| finding.reason.as_str())
+    found.map_or("", |finding| finding.reason().as_str())
 }
 
 #[test]
@@ -180,11 +180,11 @@ fn an_installation_begins_only_for_who_names_the_disk_of_a_host_that_nobody_has(
             assert_eq!(finding(&plan, "Available").status, Status::False, "{case}");
         } else if refused != Some("") {
             let said = finding(&plan, "Installed");
-            assert_eq!(said.reason, "ReinstallRefused", "{case}");
+            assert_eq!(said.reason(), "ReinstallRefused", "{case}");
             assert!(
-                said.message.contains(refused.unwrap_or_default()),
+                said.message().contains(refused.unwrap_or_default()),
                 "{case}: {}",
-                said.message
+                said.message()
             );
         }
     }
@@ -338,11 +338,11 @@ fn a_kubelet_is_not_stopped_for_good_while_a_job_of_its_machine_may_start_it_aga
         let waits = plan(&runs, at(0));
         assert_eq!(waits.actions, [], "active: {is_active}");
         let said = finding(&waits, "Available");
-        assert_eq!(said.reason, Reason::WaitingForStep, "active: {is_active}");
+        assert_eq!(said.reason(), Reason::WaitingForStep, "active: {is_active}");
         assert!(
-            said.message.contains("its data is kept"),
+            said.message().contains("its data is kept"),
             "{}",
-            said.message
+            said.message()
         );
         let ended = with_unit(observed, JobKind::Kubelet, UnitState::Succeeded);
         assert_eq!(plan(&ended, at(0)).actions, after, "active: {is_active}");

@@ -178,7 +178,11 @@ fn each_phase_has_its_next_step_and_its_end() {
                     "Maintenance",
                     &["spec.maintenance"],
                 );
-                assert_eq!(finding(&plan, "Installed").reason, "Maintenance", "{case}");
+                assert_eq!(
+                    finding(&plan, "Installed").reason(),
+                    "Maintenance",
+                    "{case}"
+                );
             }
         }
     }
@@ -200,14 +204,14 @@ fn what_failed_stays_so_until_somebody_decides_and_says_what_to_do() {
     for condition in ["Available", "Installed"] {
         let said = finding(&still, condition);
         assert_eq!(
-            (said.status, said.reason),
+            (said.status, said.reason()),
             (Status::False, Reason::NoMatchingDisk)
         );
-        assert!(said.message.starts_with(
+        assert!(said.message().starts_with(
             "no disk. To try again: kubectl -n default annotate host h0 tatara.dev/reinstall=DISK"
         ));
         assert!(
-            said.message
+            said.message()
                 .ends_with("annotate host h0 tatara.dev/installation-")
         );
     }
@@ -282,7 +286,7 @@ fn an_installation_ends_when_another_disk_or_installer_is_named_before_the_insta
             assert_eq!(&action(&now), expected, "{field}");
             if matches!(expected, Some(Err(_))) {
                 let said = finding(&now, "Installed");
-                assert!(said.message.starts_with(field), "{}", said.message);
+                assert!(said.message().starts_with(field), "{}", said.message());
             }
         }
         // what an earlier release wrote says nothing of it

@@ -102,7 +102,8 @@ fn says_why(plan: &Plan) -> Result<(), TestCaseError> {
         .findings
         .iter()
         .find(|found| found.condition == "Ready");
-    let says = ready.is_some_and(|ready| ready.status == Status::True || !ready.message.is_empty());
+    let says =
+        ready.is_some_and(|ready| ready.status == Status::True || !ready.message().is_empty());
     prop_assert!(plan.hands_off || says, "{plan:#?}");
     Ok(())
 }

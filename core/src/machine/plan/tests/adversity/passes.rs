@@ -162,10 +162,10 @@ impl World {
         let available = available.expect("a finding");
         let live = &mut self.now.hosts[which];
         live.available = live.exists && available.status == Status::True;
-        live.freeing = available.reason == "Freeing";
+        live.freeing = available.reason() == "Freeing";
         let marker = self.servers[which].marker;
-        live.orphan_of = marker.filter(|_| live.exists && available.reason == "Orphaned");
-        prop_assert!(available.status == Status::True || !available.message.is_empty());
+        live.orphan_of = marker.filter(|_| live.exists && available.reason() == "Orphaned");
+        prop_assert!(available.status == Status::True || !available.message().is_empty());
         Ok(())
     }
 

@@ -72,8 +72,8 @@ fn a_failure_is_said_the_same_while_it_is_tried_again_and_until_its_step_has_suc
         let plan = plan(&observed, at(0));
         for condition in ["BootstrapReady", "Ready"] {
             let finding = finding(&plan, condition);
-            assert_eq!(finding.reason, "PrepareFailed", "{case}");
-            assert_eq!(finding.message, SAID, "{case}");
+            assert_eq!(finding.reason(), "PrepareFailed", "{case}");
+            assert_eq!(finding.message(), SAID, "{case}");
         }
     }
     let past = plan(&followed(Some(full()), Some(nth(3))), at(0));
@@ -94,19 +94,19 @@ fn that_a_unit_cannot_be_started_stays_until_it_runs() {
     let message = "/var on host-a is full (0 of 459 MB free). Free space there. \
         preparation could not be started (attempt 2, failing since 2027-01-15T07:59:00Z)";
     let fails = plan(&observed, at(0));
-    assert_eq!(finding(&fails, "Ready").message, message);
+    assert_eq!(finding(&fails, "Ready").message(), message);
     let retried = plan(
         &saying(followed(None, None), "PrepareFailed", message),
         at(0),
     );
-    assert_eq!(finding(&retried, "Ready").message, message);
-    assert_eq!(finding(&retried, "Ready").reason, "PrepareFailed");
+    assert_eq!(finding(&retried, "Ready").message(), message);
+    assert_eq!(finding(&retried, "Ready").reason(), "PrepareFailed");
     // after a restart of the manager, before the host has said anything
     let restarted = plan(
         &saying(ours(worker(), Vec::new()), "PrepareFailed", message),
         at(0),
     );
-    assert_eq!(finding(&restarted, "Ready").message, message);
+    assert_eq!(finding(&restarted, "Ready").message(), message);
     assert_eq!(restarted.actions, [Action::RunJob(JobKind::Prepare)]);
     // what was said of another unit is over
     let other = plan(

@@ -69,7 +69,10 @@ fn hosts_are_claimed_and_prepared_before_the_control_plane_is_there() {
         &["Cluster a"][..],
     );
     expect("prepared", &waiting, &[], says);
-    assert_eq!(finding(&waiting, "Ready").reason, "WaitingForControlPlane");
+    assert_eq!(
+        finding(&waiting, "Ready").reason(),
+        "WaitingForControlPlane"
+    );
     assert_eq!(waiting.phase, Phase::Bootstrapping);
 }
 

@@ -156,7 +156,7 @@ fn one_of_two_makes_the_control_plane_and_the_other_says_what_it_waits_for() {
     let maker = UIDS.iter().position(|uid| *uid == by).expect("one of both");
     assert!(world.sites[maker].began && !world.sites[1 - maker].began);
     let other = plan(&world.observed(1 - maker), at(world.now));
-    assert_eq!(finding(&other, "Ready").reason, "EndpointMissing");
+    assert_eq!(finding(&other, "Ready").reason(), "EndpointMissing");
 }
 
 /// M0 ran init, and was stripped of its finalizer before that was recorded. Its host is not reset because of the control
@@ -209,7 +209,7 @@ fn an_init_that_was_not_recorded_before_its_machine_went_holds_nobody_for_ever()
         tries(&mut world);
         assert!(world.sites[0].initialized && !world.sites[1].began);
         let other = plan(&world.observed(1), at(world.now));
-        let reason = finding(&other, "Ready").reason;
+        let reason = finding(&other, "Ready").reason();
         assert_eq!(reason, "EndpointMissing");
     }
 }

@@ -90,13 +90,13 @@ fn a_drain_ends_by_its_limit_from_its_beginning_on_or_by_annotation() {
             .findings
             .iter()
             .find(|f| f.condition == ConditionType::Draining);
-        assert_eq!(told.map(|told| told.reason.as_str()), says, "{case}");
+        assert_eq!(told.map(|told| told.reason().as_str()), says, "{case}");
     }
     let excluded = json!({ "metadata": { "annotations": { (ANNOTATION_EXCLUDE_DRAIN): "" } } });
     let excluded = edited(draining("True", "DrainBlocked", 0), &excluded);
     let plan = plan(&excluded, at(1));
     assert_eq!(plan.actions, release);
-    assert_eq!(finding(&plan, "Draining").reason, "DrainSkipped");
+    assert_eq!(finding(&plan, "Draining").reason(), "DrainSkipped");
 }
 
 #[test]
@@ -109,14 +109,14 @@ fn a_drain_that_cannot_begin_has_its_limit_from_the_first_attempt_on() {
     assert_eq!(first.actions, []);
     let begun = finding(&first, "Draining");
     assert_eq!(
-        (begun.status, begun.reason),
+        (begun.status, begun.reason()),
         (Status::True, Reason::WaitingForApi)
     );
     let later = silent(draining("True", "WaitingForApi", 1_000));
     assert_eq!(plan(&later, at(1_059)).actions, []);
     let over = plan(&later, at(1_060));
     assert_eq!(over.actions, [Action::Release(Release::Now)]);
-    assert_eq!(finding(&over, "Draining").reason, "DrainTimedOut");
+    assert_eq!(finding(&over, "Draining").reason(), "DrainTimedOut");
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn what_is_read_again_in_a_moment_does_not_interrupt_a_drain() {
         with_cluster(observed, |c| c.etcd = etcd)
     };
     let silent = plan(&control_plane(Lookup::Unknown("late".into())), at(1));
-    assert_eq!(finding(&silent, "Deleting").reason, "EtcdUnreachable");
+    assert_eq!(finding(&silent, "Deleting").reason(), "EtcdUnreachable");
     assert!(
         silent
             .findings
@@ -157,7 +157,7 @@ fn what_is_read_again_in_a_moment_does_not_interrupt_a_drain() {
     let mut contested = control_plane(Lookup::Unknown("late".into()));
     contested.claims = vec!["host-a".into(), "host-b".into()];
     assert_eq!(
-        finding(&plan(&contested, at(1)), "Draining").reason,
+        finding(&plan(&contested, at(1)), "Draining").reason(),
         "DrainStopped"
     );
 }
@@ -168,7 +168,7 @@ fn a_drain_that_is_interrupted_begins_again_with_its_whole_time() {
     let mut paused = observed.clone();
     paused.paused_by = Some("Machine w-0".into());
     assert_eq!(
-        finding(&plan(&paused, at(1)), "Draining").reason,
+        finding(&plan(&paused, at(1)), "Draining").reason(),
         "DrainStopped"
     );
     let told = draining("False", "DrainStopped", 1);
@@ -185,7 +185,7 @@ fn the_end_of_a_drain_names_what_was_left() {
     let change = json!({ "status": { "conditions": [condition] } });
     let observed = limited(edited(deleting(running(worker())), &change), 60);
     let over = plan(&observed, at(60));
-    let said = &finding(&over, "Draining").message;
+    let said = &finding(&over, "Draining").message();
     assert!(
         said.contains("nodeDrainTimeoutSeconds (60 s); then: 1 pod left: default/web is blocked. "),
         "{said}"
@@ -193,8 +193,8 @@ fn the_end_of_a_drain_names_what_was_left() {
     let goes = with_cluster(observed, |c| c.deleting = true);
     let skipped = plan(&goes, at(60));
     let said = finding(&skipped, "Draining");
-    assert_eq!(said.reason, "DrainSkipped");
-    assert!(said.message.contains("whole Cluster") && said.message.ends_with("is blocked"));
+    assert_eq!(said.reason(), "DrainSkipped");
+    assert!(said.message().contains("whole Cluster") && said.message().ends_with("is blocked"));
 }
 
 #[test]
@@ -234,19 +234,22 @@ fn what_holds_a_drain_is_said_of_the_deletion_too_and_it_is_over_when_volumes_ar
     for condition in ["Draining", "Deleting"] {
         let said = finding(&blocked, condition);
         assert_eq!(
-            (said.reason, said.message.as_str()),
+            (said.reason(), said.message().as_str()),
             (Reason::DrainBlocked, budget)
         );
     }
-    assert_eq!(finding(&blocked, "Ready").message, budget);
+    assert_eq!(finding(&blocked, "Ready").message(), budget);
 
     let mut detaching = plan(&observed, at(1));
     let found = Finding::yes(ConditionType::Deleting, Reason::WaitingForVolumes, "pv-1");
     assert!(detaching.learn(&observed, Some(found)));
     let said = finding(&detaching, "Draining");
-    assert_eq!((said.status, said.reason), (Status::False, Reason::Drained));
     assert_eq!(
-        finding(&detaching, "Deleting").reason,
+        (said.status, said.reason()),
+        (Status::False, Reason::Drained)
+    );
+    assert_eq!(
+        finding(&detaching, "Deleting").reason(),
         Reason::WaitingForVolumes
     );
 }
@@ -255,7 +258,7 @@ fn what_holds_a_drain_is_said_of_the_deletion_too_and_it_is_over_when_volumes_ar
 fn a_machine_that_was_let_go_says_that_its_drain_is_over() {
     let released = released(draining("True", "Draining", 0));
     let plan = plan(&released, at(1));
-    assert_eq!(finding(&plan, "Draining").reason, "Drained");
+    assert_eq!(finding(&plan, "Draining").reason(), "Drained");
 }
 
 #[test]

@@ -82,11 +82,11 @@ fn a_hook_after_the_drain_holds_every_release() {
     else {
         panic!("{:?}", drained.actions);
     };
-    assert_eq!(finding.reason, Reason::WaitingForHook);
+    assert_eq!(finding.reason(), Reason::WaitingForHook);
     assert!(
-        finding.message.contains("not released while"),
+        finding.message().contains("not released while"),
         "{}",
-        finding.message
+        finding.message()
     );
 
     let says = ("Deleting", "WaitingForHook", &["owner: storage"][..]);

@@ -91,7 +91,7 @@ fn a_worker_is_drained_then_let_go_then_its_node_goes_then_it() {
         let plan = plan(&observed, at(1));
         expect(case, &plan, actions, ("Deleting", reason, &[]));
         assert_eq!(plan.phase, Phase::Deleting, "{case}");
-        assert_eq!(finding(&plan, "Ready").reason, reason, "{case}");
+        assert_eq!(finding(&plan, "Ready").reason(), reason, "{case}");
     }
 }
 

@@ -52,5 +52,5 @@ fn a_host_that_is_kept_and_still_runs_is_told_with_what_shows_it() {
         expect(part, &kept(contact), &[], says);
     }
     let ends = kept(seen(own(&worker()), false));
-    assert_eq!(finding(&ends, "Deleting").reason, Reason::HostRetained);
+    assert_eq!(finding(&ends, "Deleting").reason(), Reason::HostRetained);
 }

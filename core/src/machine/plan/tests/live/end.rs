@@ -13,5 +13,8 @@ fn a_machine_whose_cluster_was_not_seen_ends_only_without_one() {
         json!({"metadata": {"name": "a"}, "spec": {"clusterNetwork": {"services": {"cidrBlocks": []}, "pods": {"cidrBlocks": []}, "serviceDomain": ""}}}),
     );
     let found = end::waits(Some(&cluster.expect("a Cluster")));
-    assert_eq!(found.map(|found| found.reason), Some(Reason::WaitingForApi));
+    assert_eq!(
+        found.map(|found| found.reason()),
+        Some(Reason::WaitingForApi)
+    );
 }

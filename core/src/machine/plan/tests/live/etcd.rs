@@ -138,7 +138,7 @@ fn a_turn_is_returned_on_the_proof_that_it_was_planned_on() {
     assert_eq!(may(Ok(&*without)), Outcome::Changed, "it is listed no more");
     let unread = may(silence());
     assert!(
-        matches!(&unread, Outcome::NotYet(why) if why.reason == Reason::EtcdUnreachable),
+        matches!(&unread, Outcome::NotYet(why) if why.reason() == Reason::EtcdUnreachable),
         "{unread:?}"
     );
 }

@@ -14,5 +14,5 @@ use crate::api::conditions::Reason;
 
 /// The reason why not.
 fn reason<T>(may: Result<T, crate::api::conditions::Finding>) -> Option<Reason> {
-    may.err().map(|finding| finding.reason)
+    may.err().map(|finding| finding.reason())
 }

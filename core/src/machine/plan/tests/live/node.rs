@@ -53,8 +53,8 @@ fn blocked() -> DrainProgress {
 fn says(wait: Wait) -> (&'static str, Option<Reason>) {
     match wait {
         Wait::Over => ("over", None),
-        Wait::Ends(finding) => ("ends", Some(finding.reason)),
-        Wait::Lasts(finding) => ("lasts", Some(finding.reason)),
+        Wait::Ends(finding) => ("ends", Some(finding.reason())),
+        Wait::Lasts(finding) => ("lasts", Some(finding.reason())),
     }
 }
 
@@ -114,7 +114,7 @@ fn the_remedy_of_a_silent_node_is_told_where_it_was_drained_as_one() {
         let Wait::Lasts(finding) = wait else {
             panic!("{wait:?}");
         };
-        let message = finding.message;
+        let message = finding.message();
         assert_eq!(message.contains("does not answer"), is_told, "{message}");
     }
 }
@@ -169,7 +169,7 @@ fn a_node_is_cordoned_for_an_update_only_beside_others_that_are_not() {
     ] {
         let may = may_cordon(&stays, &other, node.as_ref());
         assert_eq!(may.is_ok(), is_free, "{case}");
-        let reason = may.err().map(|finding| finding.reason);
+        let reason = may.err().map(|finding| finding.reason());
         assert!(reason.is_none_or(|reason| reason == Reason::WaitingForTurn));
     }
 }
@@ -188,7 +188,7 @@ fn the_node_of_a_machine_that_is_gone_is_left_alone_while_it_is_ready() {
     ] {
         let may = may_delete_left("host-a", node.as_ref());
         assert_eq!(may.is_ok(), is_free, "{case}");
-        let reason = may.err().map(|finding| finding.reason);
+        let reason = may.err().map(|finding| finding.reason());
         assert!(reason.is_none_or(|reason| reason == Reason::NodeNameTaken));
     }
 }

@@ -5,7 +5,7 @@ use crate::machine::live::turn::{Outcome, of_removal, other_authority, recorded,
 fn says(outcome: Outcome) -> (&'static str, Option<Reason>) {
     match outcome {
         Outcome::Yes => ("yes", None),
-        Outcome::NotYet(finding) => ("not yet", Some(finding.reason)),
+        Outcome::NotYet(finding) => ("not yet", Some(finding.reason())),
         Outcome::Changed => ("changed", None),
     }
 }

@@ -55,7 +55,7 @@ fn a_gateway_is_asked_unless_it_is_known_not_to_answer() {
         ("no place", libvirt(false), unplaced),
     ] {
         let why = asked(&observed).err();
-        let why = why.map(|why| (why.reason, why.message.contains("connection refused")));
+        let why = why.map(|why| (why.reason(), why.message().contains("connection refused")));
         assert_eq!(why, expected, "{case}");
     }
 }
@@ -64,7 +64,7 @@ fn a_gateway_is_asked_unless_it_is_known_not_to_answer() {
 fn only_a_machine_that_is_to_be_a_virtual_machine_has_its_spec() {
     assert!(spec(&libvirt(false)).is_ok());
     let why = spec(&worker()).expect_err("a Host");
-    assert_eq!(why.reason, Reason::InvalidConfiguration);
+    assert_eq!(why.reason(), Reason::InvalidConfiguration);
 }
 
 #[test]
@@ -77,13 +77,13 @@ fn what_a_gateway_refuses_comes_with_a_remedy_where_the_spec_is_wrong() {
     ] {
         let said = refused(&observed, reason, "no");
         let start = "Hypervisor hypervisor-a: no";
-        assert!(said.message.starts_with(start), "{}", said.message);
-        assert_eq!(said.message != start, has_remedy, "{reason:?}");
+        assert!(said.message().starts_with(start), "{}", said.message());
+        assert_eq!(said.message() != start, has_remedy, "{reason:?}");
         assert_eq!(said.condition, ConditionType::InfrastructureReady);
     }
     let said = not_deleted(&observed, Reason::LibvirtUnavailable, "no");
     assert_eq!(said.condition, ConditionType::Deleting);
-    assert!(said.message.contains(": no. If it is off"), "{said:?}");
+    assert!(said.message().contains(": no. If it is off"), "{said:?}");
 }
 
 #[test]
@@ -108,9 +108,9 @@ fn a_machine_is_abandoned_once_and_not_where_that_cannot_be_recorded() {
     assert_eq!(again, Ok(Abandoned::Recorded));
     let unreadable = abandon(&observed, &hypervisor(Some("no JSON")));
     let why = unreadable.expect_err("it cannot be read");
-    assert_eq!(why.reason, Reason::GivenUpUnreadable);
+    assert_eq!(why.reason(), Reason::GivenUpUnreadable);
     let names = (0..crate::api::given_up::MOST).map(|n| (n.to_string(), json!("m")));
     let full = Value::Object(names.collect()).to_string();
     let why = abandon(&observed, &hypervisor(Some(&full))).expect_err("full");
-    assert_eq!(why.reason, Reason::GivenUpFull);
+    assert_eq!(why.reason(), Reason::GivenUpFull);
 }

@@ -79,7 +79,7 @@ fn the_virtual_ip_is_not_left_without_a_holder() {
         }),
         at(1),
     );
-    assert_eq!(finding(&waits, "Deleting").reason, "AddressChanging");
+    assert_eq!(finding(&waits, "Deleting").reason(), "AddressChanging");
     assert_eq!(waits.actions, []);
 }
 
@@ -178,7 +178,7 @@ fn it_is_said_that_nobody_takes_the_virtual_ip_and_what_ends_that() {
     let says = |state| {
         let plan = plan(&shows(leaving(leaves), &given(), state), at(1));
         let said = finding(&plan, "Deleting");
-        (said.reason, said.message.clone())
+        (said.reason(), said.message())
     };
     let (reason, message) = says(failed_since(0));
     assert_eq!(reason, Reason::AddressFailed);
@@ -235,7 +235,7 @@ fn who_gave_the_virtual_ip_away_and_does_not_leave_takes_part_again() {
         let observed = gave(leaving(at_risk), state);
         let plan = plan(&observed, at(1));
         assert_eq!(plan.actions, [takes_part[0].clone(), returned.clone()]);
-        assert_eq!(finding(&plan, "Deleting").reason, Reason::QuorumAtRisk);
+        assert_eq!(finding(&plan, "Deleting").reason(), Reason::QuorumAtRisk);
         assert!(must_ask(&observed));
     }
     let hook = format!("{}/x", crate::api::names::HOOK_PRE_TERMINATE);
@@ -243,7 +243,7 @@ fn who_gave_the_virtual_ip_away_and_does_not_leave_takes_part_again() {
     let held = gave(edited(leaving(leaves), &hook), UnitState::Succeeded);
     let held = plan(&held, at(1));
     assert_eq!(held.actions, takes_part);
-    assert_eq!(finding(&held, "Deleting").reason, Reason::WaitingForHook);
+    assert_eq!(finding(&held, "Deleting").reason(), Reason::WaitingForHook);
     // one that never began does nothing
     let own = part(&leaving(leaves));
     let drains = shows(edited(leaving(leaves), &hook), &own, UnitState::Succeeded);
@@ -279,19 +279,19 @@ fn a_host_is_asked_only_while_its_machine_leaves() {
         last_look,
         ..knows(stays(virtual_ip))
     };
-    for (case, observed, is_asked) in [
-        ("at rest", knows(stays(virtual_ip)), false),
-        ("before its turn", knows(leaving(virtual_ip)), true),
-        ("it leaves", knows(leaving(leaves)), true),
-        ("an address that is not ours", not_ours, true),
-        (
-            "its drain may last",
-            drained(knows(leaving(virtual_ip))),
-            false,
-        ),
-        ("not asked since the start", looked(LastLook::Never), true),
-        ("a job ran", looked(LastLook::Runs(JobKind::Upgrade)), true),
+    for (case, observed) in [
+        ("at rest", knows(stays(virtual_ip))),
+        ("its drain may last", drained(knows(leaving(virtual_ip)))),
     ] {
-        assert_eq!(must_ask(&observed), is_asked, "{case}");
+        assert!(!must_ask(&observed), "{case}");
+    }
+    for (case, observed) in [
+        ("before its turn", knows(leaving(virtual_ip))),
+        ("it leaves", knows(leaving(leaves))),
+        ("an address that is not ours", not_ours),
+        ("not asked since the start", looked(LastLook::Never)),
+        ("a job ran", looked(LastLook::Runs(JobKind::Upgrade))),
+    ] {
+        assert!(must_ask(&observed), "{case}");
     }
 }

@@ -95,7 +95,7 @@ fn the_member_of_a_join_that_runs_stays_until_that_has_ended() {
     };
     let runs = of(UnitState::Running(step("join")));
     assert_eq!(runs.actions, []);
-    assert_eq!(finding(&runs, "Deleting").reason, Reason::WaitingForHost);
+    assert_eq!(finding(&runs, "Deleting").reason(), Reason::WaitingForHost);
     let mut followed = prepared(control_plane(), &[]);
     followed.placement = held(Contact::NotAsked);
     followed.follow = Some(Follow {
@@ -107,7 +107,7 @@ fn the_member_of_a_join_that_runs_stays_until_that_has_ended() {
     let followed = plan(&leaving(followed), at(1));
     assert_eq!(followed.actions, []);
     assert_eq!(
-        finding(&followed, "Deleting").reason,
+        finding(&followed, "Deleting").reason(),
         Reason::WaitingForHost
     );
     let ended = of(failure("no"));
@@ -158,14 +158,14 @@ fn a_component_that_does_not_serve_is_said_and_the_machine_stays_ready() {
         c.components = Some(Arc::new(components));
     });
     let plan = plan(&observed, at(1));
-    assert_eq!(finding(&plan, "APIServerHealthy").reason, Reason::Answers);
+    assert_eq!(finding(&plan, "APIServerHealthy").reason(), Reason::Answers);
     let said = finding(&plan, "SchedulerHealthy");
     assert_eq!(
-        (said.status, said.reason),
+        (said.status, said.reason()),
         (Status::False, Reason::ComponentUnhealthy)
     );
     assert!(
-        said.message
+        said.message()
             .contains("kube-scheduler on host-a does not serve: /healthz answers 500")
     );
     assert_eq!(finding(&plan, "Ready").status, Status::True);
@@ -217,11 +217,11 @@ fn kubeadm_that_runs_on_its_host_is_waited_for_whoever_has_the_turn() {
                 waits.actions
             );
             let found = finding(&waits, says.0);
-            assert_eq!(found.reason.as_str(), says.1, "{case}");
+            assert_eq!(found.reason().as_str(), says.1, "{case}");
             assert!(
-                found.message.contains(says.2[0]),
+                found.message().contains(says.2[0]),
                 "{case}: {}",
-                found.message
+                found.message()
             );
         }
     }
@@ -253,7 +253,7 @@ fn a_job_that_was_seen_on_a_host_that_is_silent_by_now_holds_only_what_it_may_un
     let remove = Some(TurnAction::Remove);
     for turn in [None, remove] {
         let waits = of(JobKind::Upgrade, false, there, turn);
-        assert_eq!(finding(&waits, "Deleting").reason, Reason::WaitingForHost);
+        assert_eq!(finding(&waits, "Deleting").reason(), Reason::WaitingForHost);
         for kind in [JobKind::Upgrade, JobKind::Kubelet, JobKind::Join] {
             let leaves = of(kind, true, there, turn).actions;
             let removes = |action: &Action| matches!(action, Action::RemoveMember(_));
@@ -305,8 +305,8 @@ fn no_member_is_changed_while_a_job_runs_on_the_host_of_another() {
         });
         let waits = plan(&ours(leaves, Vec::new()), at(1));
         let found = finding(&waits, "Deleting");
-        assert_eq!(found.reason.as_str(), "WaitingForTurn", "{holder:?}");
-        assert!(found.message.contains(parts[0]), "{}", found.message);
+        assert_eq!(found.reason().as_str(), "WaitingForTurn", "{holder:?}");
+        assert!(found.message().contains(parts[0]), "{}", found.message());
         let changes = |action: &Action| {
             matches!(
                 action,
@@ -338,8 +338,8 @@ fn a_join_that_is_ready_goes_before_a_leave_that_can_wait() {
     assert!(!leaves(&waits), "{:?}", waits.actions);
     let parts = &["Machine cp-3 is prepared, and joins the control plane first"][..];
     let told = finding(&waits, "Deleting");
-    assert_eq!(told.reason, Reason::WaitingForTurn);
-    assert!(told.message.contains(parts[0]), "{}", told.message);
+    assert_eq!(told.reason(), Reason::WaitingForTurn);
+    assert!(told.message().contains(parts[0]), "{}", told.message());
     let table: [(&str, Change); 6] = [
         ("none is ready", |c| c.neighbours.joins = None),
         ("it does not serve", |c| {

@@ -17,7 +17,7 @@ fn one_that_may_not_leave_yet_keeps_no_turn_from_those_in_its_way() {
         };
         let waits = of(unhealthy(three, FIRST), ME);
         assert_eq!(waits.actions, ends, "{action:?}");
-        assert_eq!(finding(&waits, "Deleting").reason, Reason::QuorumAtRisk);
+        assert_eq!(finding(&waits, "Deleting").reason(), Reason::QuorumAtRisk);
         let other = of(unhealthy(three, FIRST), OTHER);
         assert_eq!(other.actions, [], "{action:?}");
         let down = of(Lookup::Unknown("nobody answers".into()), ME);
@@ -29,7 +29,10 @@ fn one_that_may_not_leave_yet_keeps_no_turn_from_those_in_its_way() {
     });
     let stays = plan(&ours(last, Vec::new()), at(1));
     let returns = |action: &Action| matches!(action, Action::ReturnTurn(_));
-    assert_eq!(finding(&stays, "Deleting").reason, Reason::LastControlPlane);
+    assert_eq!(
+        finding(&stays, "Deleting").reason(),
+        Reason::LastControlPlane
+    );
     assert!(stays.actions.iter().any(returns), "{:?}", stays.actions);
 }
 

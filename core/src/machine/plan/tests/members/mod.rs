@@ -255,7 +255,7 @@ fn a_turn_is_not_kept_by_one_that_cannot_join() {
     assert!(returns(&at_risk), "{:?}", at_risk.actions);
     let older = of(|c| c.version = Some("v1.36.4".into()));
     assert!(returns(&older), "{:?}", older.actions);
-    assert_eq!(finding(&older, "BootstrapReady").reason, "VersionSkew");
+    assert_eq!(finding(&older, "BootstrapReady").reason(), "VersionSkew");
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn a_machine_in_trouble_whose_member_does_not_vote_yet_says_that_it_stops_every_
             reason: Reason::SshUnreachable,
             message: "failed to reach host-a over SSH.\nsecond line".into(),
         });
-        finding(&plan(&observed, at(0)), "Ready").message.clone()
+        finding(&plan(&observed, at(0)), "Ready").message()
     };
     let said = silent(learner(&[FIRST, OWN], OWN));
     let (first, rest) = said.split_once('\n').expect("two lines");

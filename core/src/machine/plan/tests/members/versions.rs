@@ -51,8 +51,8 @@ fn a_control_plane_joins_at_the_version_that_runs_or_one_step_ahead() {
     for (lowest, newest, kubelet, says) in waits {
         let plan = joining(lowest, newest, kubelet);
         let found = finding(&plan, "BootstrapReady");
-        assert_eq!(found.reason, "VersionSkew", "{says}");
-        assert!(found.message.contains(says), "{}", found.message);
+        assert_eq!(found.reason(), "VersionSkew", "{says}");
+        assert!(found.message().contains(says), "{}", found.message());
         let returns = |action: &Action| matches!(action, Action::ReturnTurn(_));
         assert!(plan.actions.iter().all(returns), "{:?}", plan.actions);
     }
@@ -61,7 +61,7 @@ fn a_control_plane_joins_at_the_version_that_runs_or_one_step_ahead() {
 #[test]
 fn a_machine_of_an_older_version_says_what_to_set() {
     let plan = joining("v1.36.4", "v1.36.4", "v1.36.4");
-    let patch = &finding(&plan, "BootstrapReady").message;
+    let patch = &finding(&plan, "BootstrapReady").message();
     let parts = ["patch machine", "\"controlPlane\":\"v1.36.4\""];
     assert!(parts.iter().all(|part| patch.contains(part)), "{patch}");
 }
@@ -106,14 +106,14 @@ fn a_step_ahead_before_local_mode_needs_the_gate() {
             continue;
         }
         let found = finding(&plan, "BootstrapReady");
-        assert_eq!(found.reason, "VersionSkew", "{case}");
+        assert_eq!(found.reason(), "VersionSkew", "{case}");
         let parts = [
             wanted,
             runs,
             "featureGates.ControlPlaneKubeletLocalMode: true",
         ];
-        let says = |part: &&str| found.message.contains(*part);
-        assert!(parts.iter().all(says), "{case}: {}", found.message);
+        let says = |part: &&str| found.message().contains(*part);
+        assert!(parts.iter().all(says), "{case}: {}", found.message());
         let returns = |action: &Action| matches!(action, Action::ReturnTurn(_));
         assert!(plan.actions.iter().all(returns), "{:?}", plan.actions);
     }

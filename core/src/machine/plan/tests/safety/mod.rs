@@ -249,7 +249,7 @@ fn seen_by(case: &Case, observed: Observed) -> Observed {
 /// What waits says why, and who must do what.
 fn says_why(plan: &Plan) -> Result<(), TestCaseError> {
     for finding in plan.findings.iter().filter(|f| f.condition != "Paused") {
-        let says = finding.status == Status::True || !finding.message.is_empty();
+        let says = finding.status == Status::True || !finding.message().is_empty();
         prop_assert!(says, "without a message: {finding:?}");
     }
     Ok(())
@@ -296,7 +296,7 @@ proptest! {
         if plan.actions.is_empty() && is_ours && !case.paused {
             let ready = finding(&plan, "Ready");
             let waits = ready.status != Status::True;
-            prop_assert!(!waits || ready.reason != "Starting", "{plan:#?}");
+            prop_assert!(!waits || ready.reason() != "Starting", "{plan:#?}");
         }
     }
 

@@ -163,12 +163,12 @@ fn the_words_of_a_doubt_name_both_holders_and_the_commands() {
     };
     let says = |doubt: Doubt, reason: &str, parts: &[&str]| {
         let finding = doubt.finding(ConditionType::BootstrapReady, cluster);
-        assert_eq!(finding.reason, reason);
+        assert_eq!(finding.reason(), reason);
         for part in parts {
             assert!(
-                finding.message.contains(part),
+                finding.message().contains(part),
                 "{part} in: {}",
-                finding.message
+                finding.message()
             );
         }
     };

@@ -23,7 +23,7 @@ fn due(jobs: &[(JobKind, UnitState)]) -> Observed {
 fn said(plan: &Plan) -> Option<(Reason, Status, String)> {
     let mut findings = plan.findings.iter();
     let found = findings.find(|found| found.condition == ConditionType::KubeadmAddonsUpToDate)?;
-    Some((found.reason, found.status, found.message.clone()))
+    Some((found.reason(), found.status, found.message()))
 }
 
 #[test]

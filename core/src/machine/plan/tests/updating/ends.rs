@@ -91,10 +91,10 @@ fn a_retry_asks_for_the_quorum_again_unless_kubeadm_stopped_its_own_member() {
         plan.actions.iter().any(returned)
     };
     let another = plan(&sick(1, "kubeadm"), at(0));
-    assert_eq!(finding(&another, "UpToDate").reason, Reason::QuorumAtRisk);
+    assert_eq!(finding(&another, "UpToDate").reason(), Reason::QuorumAtRisk);
     assert!(returns(&another), "others may leave meanwhile");
     let half = plan(&sick(1, "upgrade"), at(0));
-    assert_eq!(finding(&half, "UpToDate").reason, Reason::QuorumAtRisk);
+    assert_eq!(finding(&half, "UpToDate").reason(), Reason::QuorumAtRisk);
     assert!(returns(&half), "its own member serves");
     // an attempt before that one may have stopped it
     for step in ["upgrade", "kubeadm"] {
@@ -134,7 +134,7 @@ fn a_member_that_knows_no_leader_is_not_taken_for_one_that_its_update_has_stoppe
             waits.actions
         );
         let says = finding(&waits, "UpToDate");
-        assert_eq!(says.reason, Reason::TooFewMembersAnswer, "{step}");
+        assert_eq!(says.reason(), Reason::TooFewMembersAnswer, "{step}");
     }
 }
 
@@ -160,11 +160,11 @@ fn a_kubelet_that_starts_etcd_anew_waits_for_the_quorum_too() {
         actions.any(|action| matches!(action, Action::ReturnTurn(_)))
     };
     let another = sick(1, None);
-    assert_eq!(finding(&another, "UpToDate").reason, Reason::QuorumAtRisk);
+    assert_eq!(finding(&another, "UpToDate").reason(), Reason::QuorumAtRisk);
     assert!(returns(&another), "others may leave meanwhile");
     assert_eq!(another.actions.len(), 1, "{:?}", another.actions);
     let half = sick(1, Some(failure("no")));
-    assert_eq!(finding(&half, "UpToDate").reason, Reason::QuorumAtRisk);
+    assert_eq!(finding(&half, "UpToDate").reason(), Reason::QuorumAtRisk);
     assert!(returns(&half), "{:?}", half.actions);
     let own = sick(0, Some(failure("no")));
     let again = Action::RunJob(JobKind::Kubelet);
@@ -230,7 +230,10 @@ fn that_no_list_is_read_is_no_sign_that_the_own_member_does_not_serve() {
     for answer in [None, Some(Answer::Unasked("refused".into()))] {
         let waits = answered(answer);
         assert_eq!(waits.actions, [], "it may serve, with all that is left");
-        assert_eq!(finding(&waits, "UpToDate").reason, Reason::EtcdUnreachable);
+        assert_eq!(
+            finding(&waits, "UpToDate").reason(),
+            Reason::EtcdUnreachable
+        );
     }
     let stopped = answered(Some(Answer::Fails("its port is closed".into())));
     let again = Action::RunJob(JobKind::Kubelet);
@@ -277,8 +280,8 @@ fn what_a_restored_backup_does_not_know_is_told_with_both_versions_and_where_to_
         let plan = plan(observed, at(0));
         assert_eq!(plan.actions, []);
         let told = finding(&plan, "UpToDate");
-        assert_eq!(told.reason, Reason::KubeletVersionDiffers);
-        told.message.clone()
+        assert_eq!(told.reason(), Reason::KubeletVersionDiffers);
+        told.message()
     };
     let of_template = "Set spec.template.spec.versions of MachineDeployment cp to kubelet v1.36.4 and controlPlane v1.36.4, then";
     let both = "control plane v1.36.4, wanted v1.36.3; kubelet v1.36.4, wanted v1.36.3. ";
@@ -376,10 +379,10 @@ fn a_host_that_is_off_is_told_once_with_what_to_do() {
         &[],
         ("UpToDate", "SshUnreachable", &parts),
     );
-    let health = &finding(&worker, "NodeHealthy").message;
+    let health = &finding(&worker, "NodeHealthy").message();
     assert_eq!(health.matches(silent).count(), 1, "{health}");
     let lone = off(old_control_plane(&["cp-0"], &[]));
-    let lone = &finding(&lone, "Updating").message;
+    let lone = &finding(&lone, "Updating").message();
     assert!(lone.contains("Do not delete this Machine"), "{lone}");
     assert!(!lone.contains("kubectl"), "{lone}");
 }

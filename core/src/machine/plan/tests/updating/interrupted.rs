@@ -56,7 +56,12 @@ fn what_may_not_go_on_gives_turn_and_node_back_unless_a_job_runs_or_has_stopped_
     let put_down = plan(&refused, at(0));
     assert_eq!(kinds(&put_down), ["components", "uncordon", "return"]);
     let says = finding(&put_down, "UpToDate");
-    assert_eq!(says.reason, Reason::UnsupportedVersion, "{}", says.message);
+    assert_eq!(
+        says.reason(),
+        Reason::UnsupportedVersion,
+        "{}",
+        says.message()
+    );
     assert!(update::ends(&put_down), "it is told with the outcome");
     let after = update::ended(&refused, &put_down).expect("the facts");
     let waits = plan(&after, at(0));
@@ -80,10 +85,10 @@ fn what_cannot_be_rendered_any_more_gives_turn_and_node_back_too() {
     let put_down = plan(&observed, at(0));
     let says = finding(&put_down, "UpToDate");
     assert_eq!(
-        says.reason,
+        says.reason(),
         Reason::InvalidConfiguration,
         "{}",
-        says.message
+        says.message()
     );
     assert_eq!(kinds(&put_down), ["components", "uncordon", "return"]);
 }
@@ -147,7 +152,10 @@ fn one_that_is_deleted_starts_the_member_that_its_update_stopped_where_etcd_has_
     for api in [Answer::Serves, Answer::Untrusted("expired".into())] {
         let serves = lost(api);
         assert_eq!(kinds(&serves), [""; 0], "its member serves as well");
-        assert_eq!(finding(&serves, "Deleting").reason, Reason::EtcdUnreachable);
+        assert_eq!(
+            finding(&serves, "Deleting").reason(),
+            Reason::EtcdUnreachable
+        );
     }
 }
 
@@ -191,7 +199,7 @@ fn one_that_is_half_upgraded_keeps_the_turn_unless_what_is_in_the_way_needs_it()
         });
         let waits = plan(&observed, at(0));
         let says = finding(&waits, "UpToDate");
-        assert_eq!(says.reason, Reason::QuorumAtRisk, "{}", says.message);
+        assert_eq!(says.reason(), Reason::QuorumAtRisk, "{}", says.message());
         kinds(&waits)
     };
     let kept = of(THREE[1], |_| ());

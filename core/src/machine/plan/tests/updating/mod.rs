@@ -151,7 +151,7 @@ fn a_worker_goes_from_kubeadm_over_its_drain_to_the_kubelet() {
     );
     assert_eq!(begin.phase, Phase::Updating);
     let differs = finding(&begin, "UpToDate");
-    assert_eq!(differs.message, "kubelet v1.35.4, wanted v1.36.3");
+    assert_eq!(differs.message(), "kubelet v1.35.4, wanted v1.36.3");
     assert_eq!(finding(&begin, "Ready").status, Status::True);
     let attached = of(&[(Upgrade, Running(step("upgrade")))]);
     let told = ("Updating", "KubeadmUpgrade", &["2/9 upgrade"][..]);
@@ -165,7 +165,7 @@ fn a_worker_goes_from_kubeadm_over_its_drain_to_the_kubelet() {
     expect("once", &replaced, &run, says("Updating", "KubeletUpdate"));
     let failed = of(&[(Upgrade, Succeeded), (Kubelet, failure("no"))]);
     expect("a failure", &failed, &run, says("Updating", "UpdateFailed"));
-    assert_eq!(finding(&failed, "UpToDate").reason, Reason::UpdateFailed);
+    assert_eq!(finding(&failed, "UpToDate").reason(), Reason::UpdateFailed);
     let installed = shows(
         old_worker(&[]),
         &[(Upgrade, Succeeded), (Kubelet, Succeeded)],
@@ -250,14 +250,17 @@ fn nothing_is_drained_that_has_no_other_place() {
 fn the_budget_that_blocks_the_drain_is_what_people_see_first() {
     let observed = old_worker(&[(JobKind::Upgrade, UnitState::Succeeded)]);
     let mut drains = plan(&observed, at(0));
-    assert_eq!(finding(&drains, "Ready").reason, Reason::NodeReady);
+    assert_eq!(finding(&drains, "Ready").reason(), Reason::NodeReady);
     let found = Finding::yes(ConditionType::Draining, Reason::DrainBlocked, "a budget");
     assert!(drains.learn(&observed, Some(found)));
     let ready = finding(&drains, "Ready");
-    let told = (ready.status, ready.reason, ready.message.as_str());
-    assert_eq!(told, (Status::True, Reason::DrainBlocked, "a budget"));
+    let told = (ready.status, ready.reason(), ready.message());
+    assert_eq!(
+        told,
+        (Status::True, Reason::DrainBlocked, "a budget".to_owned())
+    );
     // by which others see that its kubelet comes next
-    assert_eq!(finding(&drains, "Updating").reason, Reason::Draining);
+    assert_eq!(finding(&drains, "Updating").reason(), Reason::Draining);
 }
 
 /// Case, what is observed, whether it is begun, reason and a part of the message of `UpToDate`.
@@ -370,5 +373,8 @@ fn a_job_that_is_followed_is_the_updates_and_the_node_stays_as_it_is() {
     let said = plan(&away, at(0));
     expect("its API is away", &said, &[], told);
     assert_eq!(said.phase, Phase::Updating);
-    assert_eq!(finding(&said, "NodeHealthy").reason, Reason::ApiUnreachable);
+    assert_eq!(
+        finding(&said, "NodeHealthy").reason(),
+        Reason::ApiUnreachable
+    );
 }

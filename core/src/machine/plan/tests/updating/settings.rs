@@ -89,7 +89,7 @@ fn a_worker_follows_once_kubeadms_configmaps_have_the_settings() {
         "{record:?}"
     );
     assert_eq!(begins.actions[1..], [Action::RunJob(JobKind::Upgrade)]);
-    assert_eq!(finding(&begins, "UpToDate").message, MORE_PODS);
+    assert_eq!(finding(&begins, "UpToDate").message(), MORE_PODS);
 }
 
 #[test]

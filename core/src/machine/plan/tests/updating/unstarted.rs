@@ -69,7 +69,10 @@ fn what_a_failed_update_leaves_is_said_once_while_it_is_tried_again() {
     };
     let mut waits = unstarted(None);
     cordon(&mut waits);
-    assert_eq!(finding(&plan(&waits, at(0)), "Updating").message, cordoned);
+    assert_eq!(
+        finding(&plan(&waits, at(0)), "Updating").message(),
+        cordoned
+    );
     let told = json!({ "status": { "conditions": [{
         "type": "Updating", "status": "True", "reason": "UpdateFailed", "message": cordoned,
         "lastTransitionTime": at(0).to_string(),
@@ -83,5 +86,5 @@ fn what_a_failed_update_leaves_is_said_once_while_it_is_tried_again() {
         retried: None,
     });
     let said = plan(&starts, at(0));
-    assert_eq!(finding(&said, "Updating").message, cordoned);
+    assert_eq!(finding(&said, "Updating").message(), cordoned);
 }

@@ -113,7 +113,7 @@ pub(super) fn decision(observed: &Observed) -> (String, Vec<Action>) {
         .iter()
         .find(|f| f.condition == "InfrastructureReady");
     (
-        reason.map(|f| f.reason.to_string()).unwrap_or_default(),
+        reason.map(|f| f.reason().to_string()).unwrap_or_default(),
         plan.actions,
     )
 }
@@ -178,7 +178,7 @@ fn the_way_to_a_running_virtual_machine_is_one_step_at_a_time() {
     let fetching = told(libvirt(false), None, Some(image("fetching", &half)));
     let plan = plan(&fetching, at(0));
     assert!(
-        plan.findings[0].message.ends_with("120 of 563 MiB"),
+        plan.findings[0].message().ends_with("120 of 563 MiB"),
         "{:?}",
         plan.findings[0]
     );
@@ -363,7 +363,7 @@ fn an_image_that_failed_says_why_and_is_fetched_again() {
             (reason.to_owned(), vec![Action::Acquire(Acquire::Image)])
         );
         let plan = plan(&failed, at(0));
-        let message = &plan.findings[0].message;
+        let message = &plan.findings[0].message();
         assert!(message.contains("is not what was asked for"), "{message}");
         // once it has a place its spec cannot be corrected, and a full disk is no fault of the spec
         let again = message.contains("delete machine w-0, and apply it again");

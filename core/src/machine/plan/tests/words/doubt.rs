@@ -16,7 +16,7 @@ fn two_records_come_with_what_to_look_for_and_a_command_for_each_outcome() {
     let record = "tatara.dev/control-plane-initialized";
     let two =
         Doubt::TwoRecords(ME.into(), OTHER.into()).finding(ConditionType::BootstrapReady, CLUSTER);
-    assert_eq!(two.reason, "ControlPlaneInDoubt");
+    assert_eq!(two.reason(), "ControlPlaneInDoubt");
     let outcomes = [
         "kubectl -n team get machines -o custom-columns=".to_owned(),
         "/etc/kubernetes/manifests/etcd.yaml".into(),
@@ -27,10 +27,10 @@ fn two_records_come_with_what_to_look_for_and_a_command_for_each_outcome() {
         ),
         "If it is both or neither: delete Cluster a".into(),
     ];
-    contains(&two.message, &outcomes);
+    contains(&two.message(), &outcomes);
 
     let this = doubt::made_twice(ConditionType::BootstrapReady, ME, OTHER, CLUSTER);
-    assert_eq!(this.reason, "ControlPlaneInDoubt");
+    assert_eq!(this.reason(), "ControlPlaneInDoubt");
     let outcomes = [
         "/etc/kubernetes/manifests/etcd.yaml".to_owned(),
         format!("If it is the host of {OTHER}: delete this Machine"),
@@ -38,7 +38,7 @@ fn two_records_come_with_what_to_look_for_and_a_command_for_each_outcome() {
         format!("{AS_MANAGER} cluster a {record}={ME}"),
         "If it is both or neither: delete Cluster a".into(),
     ];
-    contains(&this.message, &outcomes);
+    contains(&this.message(), &outcomes);
 }
 
 #[test]
@@ -49,9 +49,9 @@ fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
         "delete the Machine",
         "kubectl -n team annotate cluster a tatara.dev/control-plane-initialized=$(kubectl -n team get machine cp-0",
     ];
-    contains(&finding.message, &parts.map(str::to_owned));
+    contains(&finding.message(), &parts.map(str::to_owned));
     let worker = doubt::Witness::Worker("w-0".into());
-    let message = doubt::witnessed(ConditionType::BootstrapReady, &worker, CLUSTER).message;
+    let message = doubt::witnessed(ConditionType::BootstrapReady, &worker, CLUSTER).message();
     let parts = ["had a control plane", "/var/lib/tatara/owner.json"];
     contains(&message, &parts.map(str::to_owned));
     assert!(!message.contains("get machine"), "{message}");
@@ -60,7 +60,7 @@ fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
         machine: "b-cp-0".into(),
         label: Some("b".into()),
     };
-    let message = doubt::witnessed(ConditionType::BootstrapReady, &stray, CLUSTER).message;
+    let message = doubt::witnessed(ConditionType::BootstrapReady, &stray, CLUSTER).message();
     let parts = [
         "Cluster b, which has no record of it",
         "delete machine b-cp-0",
@@ -89,8 +89,8 @@ fn who_waits_for_kubeadm_init_of_another_is_told_to_wait_and_to_delete_nothing()
         "tatara describe machine cp-1 -n team",
         "tatara describe cluster a -n team",
     ];
-    contains(&waits.message, &parts.map(str::to_owned));
-    assert!(!waits.message.contains("delete"), "{}", waits.message);
+    contains(&waits.message(), &parts.map(str::to_owned));
+    assert!(!waits.message().contains("delete"), "{}", waits.message());
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_host_that_is_a_witness_is_reset_with_the_cluster_only_where_its_machine_cla
             owner,
             is_claimed,
         };
-        let message = doubt::witnessed(ConditionType::BootstrapReady, &witness, CLUSTER).message;
+        let message = doubt::witnessed(ConditionType::BootstrapReady, &witness, CLUSTER).message();
         assert!(message.contains(says), "{message}");
         assert!(!message.contains(not), "{message}");
     }

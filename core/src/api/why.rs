@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use crate::api::conditions::{ConditionType, Finding, Reason};
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
+
+use super::reason::Reason;
 
 /// Why something is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,12 +39,17 @@ impl Why {
 
     /// Cause and remedy, as the message of a condition.
     pub fn message(&self) -> String {
-        self.to_string()
+        Self::joined(&self.cause, &self.remedy)
     }
 
-    /// A condition that does not hold because of it.
-    pub fn finding(&self, condition: ConditionType) -> Finding {
-        Finding::no(condition, self.reason, self.message())
+    /// Cause and remedy as one text: a remedy is a clause of its own, or a sentence after one that has ended.
+    pub fn joined(cause: &str, remedy: &str) -> String {
+        match cause.chars().last() {
+            _ if remedy.is_empty() => cause.to_owned(),
+            None => remedy.to_owned(),
+            Some('.' | ':' | ';' | ',') => format!("{cause} {remedy}"),
+            Some(_) => format!("{cause}; {remedy}"),
+        }
     }
 
     /// Several at once: the reason of the first, and all that they say, once each.
@@ -52,15 +60,19 @@ impl Why {
     }
 }
 
+/// As a condition has it, for transcripts.
+impl Serialize for Why {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut fields = to.serialize_struct("Why", 2)?;
+        fields.serialize_field("reason", &self.reason)?;
+        fields.serialize_field("message", &self.message())?;
+        fields.end()
+    }
+}
+
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.cause)?;
-        match self.cause.chars().last() {
-            _ if self.remedy.is_empty() => Ok(()),
-            None => write!(f, "{}", self.remedy),
-            Some('.' | ':' | ';' | ',') => write!(f, " {}", self.remedy),
-            Some(_) => write!(f, "; {}", self.remedy),
-        }
+        f.write_str(&Self::joined(&self.cause, &self.remedy))
     }
 }
 

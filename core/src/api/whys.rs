@@ -1,0 +1,40 @@
+//! `status.whys`: why an object is not as it should be, short enough for the objects above it to repeat.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::why::Why;
+
+/// Why an object is not as it should be, short enough for the objects above it to repeat.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReportedWhy {
+    /// The condition that has the whole.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// Its reason.
+    pub reason: String,
+    /// What is wrong.
+    pub cause: String,
+    /// What a person does about it; absent where the cause has it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub remedy: String,
+}
+
+impl ReportedWhy {
+    /// The one of a condition.
+    pub fn find<'a>(whys: &'a [Self], condition: &Condition) -> Option<&'a Self> {
+        whys.iter().find(|why| why.is_of(condition))
+    }
+
+    /// Whether it is of this condition, as it is now.
+    fn is_of(&self, condition: &Condition) -> bool {
+        self.type_ == condition.type_ && self.reason == condition.reason
+    }
+
+    /// Cause and remedy, as in the message of the condition.
+    pub fn message(&self) -> String {
+        Why::joined(&self.cause, &self.remedy)
+    }
+}
