@@ -5,7 +5,7 @@ use crate::world::events::Event::{self, *};
 use crate::world::events::Next;
 use crate::world::events::Who::{Cluster, Machine};
 use crate::world::events::happen;
-use crate::world::pass::Cut::{Deposed, Killed};
+use crate::world::pass::Cut::{Deposed, Killed, Unanswered};
 use crate::world::safety::broken;
 use crate::worlds::named;
 
@@ -110,5 +110,19 @@ fn a_record_of_init_on_the_secret_alone_is_completed_though_its_machine_is_delet
         Goes(0),
     ]);
     history.extend([CutPass(Machine(0), 2, Killed), Delete(0)]);
+    holds("init", &history);
+}
+
+/// Somebody removes the record of init from the Cluster, while a control plane that has joined still has the turn of that: it took any
+/// turn of its own for that of init, and its host had run kubeadm already, so that nothing was read before `kubeadm init`.
+#[test]
+fn the_turn_of_a_join_is_not_that_of_init() {
+    let mut history = vec![Pass(Machine(1)); 4];
+    history.extend([Goes(1), Pass(Machine(1)), Pass(Machine(1))]);
+    history.extend([Goes(1), Goes(1), Pass(Machine(1))]);
+    history.extend(vec![Pass(Machine(0)); 4]);
+    history.extend([Goes(0), CutPass(Machine(0), 1, Unanswered)]);
+    history.extend([Pass(Machine(0)), Goes(0), Goes(0), Goes(0)]);
+    history.push(ForgetRecord(false));
     holds("init", &history);
 }

@@ -38,11 +38,13 @@ pub enum Check {
 /// What is read before a job of this kind.
 pub fn check(observed: &Observed, kind: JobKind) -> Check {
     let owner = observed.owner();
-    // if the marker records a successful kubeadm, only the later steps of the job run again
-    let is_node = owner.is_some_and(|owner| owner.initialized || owner.joined);
+    // if the marker records that this job's kubeadm succeeded, only the later steps of the job run again; what joined was not
+    // initialised
+    let is_initialized = owner.is_some_and(|owner| owner.initialized);
+    let is_node = is_initialized || owner.is_some_and(|owner| owner.joined);
     let is_control_plane = observed.acts_as_control_plane();
     match kind {
-        JobKind::Init if !is_node => Check::Init,
+        JobKind::Init if !is_initialized => Check::Init,
         JobKind::Join if !is_node && is_control_plane => Check::Join,
         JobKind::Join | JobKind::Prepare if !is_node && !is_control_plane => Check::Record,
         JobKind::Upgrade | JobKind::Kubelet if is_control_plane => Check::Update,

@@ -154,6 +154,14 @@ fn control_plane(
         (None, Some(turn)) if turn.machine != observed.uid() => {
             Plan::waiting(doubt::blocked(BOOTSTRAP, turn, named))
         }
+        // the turn of a later change: the record of init was lost, and comes again from the CA Secret or the initialised host
+        (None, Some(turn)) if turn.action != TurnAction::Init => wait(
+            Reason::WaitingForControlPlane,
+            format!(
+                "waiting until Cluster {} shows again which Machine ran kubeadm init",
+                cluster.name
+            ),
+        ),
         (None, Some(_)) => run(observed, seen, JobKind::Init, now),
         (None, None) => Plan::act(
             Action::TakeTurn(TurnAction::Init),
