@@ -16,9 +16,11 @@ pub struct ReportedWhy {
     /// Its reason.
     pub reason: String,
     /// What is wrong.
+    #[schemars(length(max = 1024))]
     pub cause: String,
     /// What a person does about it; absent where the cause has it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(max = 1024))]
     pub remedy: String,
 }
 

@@ -61,7 +61,7 @@ pub fn status(host: &Host, observed: &Observed, plan: &Plan) -> Option<HostStatu
     Some(HostStatus {
         state: Some(state_name(plan.state).into()),
         reason: trouble.map(|finding| finding.reason().as_str().into()),
-        message: trouble.map(super::super::api::conditions::Finding::message),
+        message: trouble.map(Finding::message),
         facts: facts(observed, old.facts.as_ref()),
         bmc: bmc(observed, old.bmc.as_ref()),
         marker: marker(&observed.contact, &plan.findings, old.marker),

@@ -2,7 +2,7 @@
 
 use super::observed::Observed;
 use super::plan::{Plan, State};
-use crate::api::conditions::{ConditionType, Status};
+use crate::api::conditions::{ConditionType, Finding, Status};
 use crate::api::{Hypervisor, HypervisorStatus};
 use crate::hypervisor::Connectivity;
 
@@ -28,7 +28,7 @@ pub fn status(
     Some(HypervisorStatus {
         state: Some(state(plan.state).into()),
         reason: trouble.map(|finding| finding.reason().as_str().into()),
-        message: trouble.map(super::super::api::conditions::Finding::message),
+        message: trouble.map(Finding::message),
         allocatable: allocatable.or(old.allocatable),
         allocated: allocated.or(old.allocated),
         acceleration: capacity

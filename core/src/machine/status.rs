@@ -137,7 +137,7 @@ pub fn status(observed: &Observed, plan: &Plan, old: &MachineStatus) -> MachineS
     };
     let failure = terminal(observed, plan);
     status.error_reason = failure.map(|_| TERMINAL.as_str().into());
-    status.error_message = failure.map(super::super::api::conditions::Finding::message);
+    status.error_message = failure.map(Finding::message);
     // the stock cluster-autoscaler knows them by these names
     status.failure_reason.clone_from(&status.error_reason);
     status.failure_message.clone_from(&status.error_message);

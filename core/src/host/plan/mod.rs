@@ -317,8 +317,7 @@ fn clean(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
                     .findings
                     .iter()
                     .find(|f| f.condition == ConditionType::Available);
-                let why =
-                    why.map_or_else(String::new, super::super::api::conditions::Finding::message);
+                let why = why.map_or_else(String::new, Finding::message);
                 plan.findings
                     .insert(0, Finding::no(ConditionType::Clean, Reason::NotReset, why));
                 return plan;

@@ -158,8 +158,8 @@ fn control_plane(
         (None, Some(turn)) if turn.action != TurnAction::Init => wait(
             Reason::WaitingForControlPlane,
             format!(
-                "waiting until Cluster {} shows again which Machine ran kubeadm init",
-                cluster.name
+                "waiting until Cluster {0} shows again which Machine ran kubeadm init; if that does not come: tatara describe cluster {0} -n {1}",
+                cluster.name, observed.marker.namespace
             ),
         ),
         (None, Some(_)) => run(observed, seen, JobKind::Init, now),
