@@ -1,4 +1,5 @@
-//! Tatara turns machines that people own into Kubernetes clusters. What it decides, and the types of its API, are [`tatara_core`].
+//! Tatara turns machines that people own into Kubernetes clusters. What it decides, and the types of its API, are [`tatara_core`];
+//! [`tatara_redfish`] is its client of BMCs.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -9,7 +10,6 @@
 //! | [`media`] | installation images, served to a BMC for one host and one installation |
 //! | [`gateway`] | libvirt hypervisors over HTTP: client and events of `tatara-gateway` |
 //! | [`providers`] | where machines come from, behind one contract: `ssh`, `libvirt`, `simulated`; BMCs, installing |
-//! | [`redfish`] | power, boot device and virtual media of servers, through their BMC |
 //! | [`remote`] | SSH: connections, commands, files, tunnels, and the steps of a host |
 //! | [`store`] | one watch per kind, indexed; wakes controllers |
 //! | [`workload`] | workload clusters: client, Nodes, drain, health |
@@ -34,7 +34,6 @@ pub mod memory;
 pub mod metrics;
 pub mod pki;
 pub mod providers;
-pub mod redfish;
 pub mod remote;
 pub mod store;
 pub mod workload;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use tatara::redfish::{Access, Bmc, BootDevice, Error, Login, Pace, Trust, Wish};
 use tatara_core::host::PowerState;
+use tatara_redfish::{Access, Bmc, BootDevice, Error, Login, Pace, Trust, Wish};
 
 const NAME: &str = "rfpeer";
 const SUBNET: &str = "10.67.0";

@@ -4,10 +4,10 @@ use kube::ResourceExt;
 
 use super::{Hosts, guard};
 use crate::engine::{ReconcileError, patch};
-use crate::redfish::Wish;
 use tatara_core::api::conditions::{ConditionType, Finding};
 use tatara_core::host::Observed;
 use tatara_core::host::switch::{Switch, is_away, still_holds};
+use tatara_redfish::Wish;
 
 fn wish(switch: Switch) -> Wish {
     match switch {

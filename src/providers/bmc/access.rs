@@ -7,8 +7,8 @@ use tatara_core::host::ContactError;
 use tatara_core::words::word;
 
 use super::error::local;
-use crate::redfish::{Login, Trust};
 use tatara_core::api::bmc::BmcAccess;
+use tatara_redfish::{Login, Trust};
 
 /// How the certificate of a BMC is verified.
 ///

@@ -6,9 +6,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::timeout;
 
 use super::error::contact_error;
-use crate::redfish::{Access, Bmc, BootDevice, Error, Pace, Wish};
 use tatara_core::api::conditions::Reason;
 use tatara_core::host::{ContactError, PowerState};
+use tatara_redfish::{Access, Bmc, BootDevice, Error, Pace, Wish};
 
 /// Hexadecimal runs of this length or more may be part of a token, which has 64 digits; a shorter part is useless.
 const PIECE: usize = 16;

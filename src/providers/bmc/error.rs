@@ -1,9 +1,9 @@
 //! Errors of BMCs for conditions.
 
 use crate::engine::Chain;
-use crate::redfish::Error;
 use tatara_core::api::conditions::Reason;
 use tatara_core::host::ContactError;
+use tatara_redfish::Error;
 
 /// An error before a request to the BMC, such as a missing Secret.
 pub fn local(reason: Reason, message: String) -> ContactError {

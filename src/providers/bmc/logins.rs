@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::redfish::Error;
 use tatara_core::host::ContactError;
+use tatara_redfish::Error;
 
 /// Digest of address, user and password. It stays in memory, because it is derived from the password.
 pub type LoginDigest = [u8; 32];

@@ -20,11 +20,11 @@ use errand::{open, run};
 use error::local;
 use logins::{LoginDigest, Logins};
 
-use crate::redfish::{Access, Error, Pace, Wish};
 use crate::store::Stores;
 use tatara_core::api::Host;
 use tatara_core::api::conditions::{ConditionType, Reason, find};
 use tatara_core::host::{ContactError, PowerReading, PowerState};
+use tatara_redfish::{Access, Error, Pace, Wish};
 
 /// The BMCs of all Hosts.
 pub struct Bmcs {

@@ -6,7 +6,11 @@ use std::str::FromStr as _;
 use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 
 /// The crates of the manager: their names, and where their sources are.
-const CRATES: [(&str, &str); 2] = [("tatara", "src"), ("tatara_core", "core/src")];
+const CRATES: [(&str, &str); 3] = [
+    ("tatara", "src"),
+    ("tatara_core", "core/src"),
+    ("tatara_redfish", "redfish/src"),
+];
 
 /// A source file.
 pub struct Source {
@@ -52,7 +56,7 @@ impl Source {
     }
 }
 
-/// Every source file of both crates, files of tests apart.
+/// Every source file of all crates, files of tests apart.
 pub fn all() -> Vec<Source> {
     let all = CRATES.iter().flat_map(|(krate, _)| sources(krate, ""));
     all.collect()

@@ -1,7 +1,7 @@
 //! What BMCs do wrong.
 
-use tatara::redfish::{BootDevice, Error, Wish};
 use tatara_core::host::PowerState;
+use tatara_redfish::{BootDevice, Error, Wish};
 
 use super::{Bmc, access_with, open, pace, refused, told, trust};
 use crate::support::bmc::{PASSWORD, SimulatedBmc, State};

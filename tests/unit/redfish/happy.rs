@@ -1,7 +1,7 @@
 //! What a BMC is asked for, and does.
 
-use tatara::redfish::{BootDevice, Wish};
 use tatara_core::host::PowerState;
+use tatara_redfish::{BootDevice, Wish};
 
 use super::open;
 use crate::support::bmc::{SimulatedBmc, State};

@@ -6,7 +6,7 @@ mod trust;
 
 use std::time::Duration;
 
-use tatara::redfish::{Access, Bmc, Error, Login, Pace, Trust};
+use tatara_redfish::{Access, Bmc, Error, Login, Pace, Trust};
 
 use crate::support::bmc::{PASSWORD, SimulatedBmc, USER};
 

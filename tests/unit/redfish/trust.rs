@@ -1,6 +1,6 @@
 //! Certificates: the pinned one, and no other.
 
-use tatara::redfish::{Error, Trust};
+use tatara_redfish::{Error, Trust};
 
 use super::{Bmc, access, access_with, open, pace, told};
 use crate::support::bmc::{PASSWORD, SimulatedBmc, State};
