@@ -24,6 +24,7 @@ pub fn holds_back(
     let counts = |status: &MachineDeploymentStatus| MachineDeploymentStatus {
         phase: None,
         conditions: Vec::new(),
+        whys: Vec::new(),
         ..status.clone()
     };
     let asks = |finding: &Finding| finding.reason().severity() == Severity::Warning;

@@ -136,9 +136,10 @@ impl OnHost<'_> {
         let job = self.job(unit.kind);
         if job.is_some_and(|job| job.identity != unit.identity) {
             for finding in &mut plan.findings {
-                finding
-                    .message()
-                    .push_str("; what was edited since follows when this attempt has ended");
+                finding.reword(format!(
+                    "{}; what was edited since follows when this attempt has ended",
+                    finding.message()
+                ));
             }
         }
         plan

@@ -213,3 +213,13 @@ fn one_that_is_half_upgraded_keeps_the_turn_unless_what_is_in_the_way_needs_it()
     });
     assert_eq!(no_machine, ["return"], "the Cluster removes it");
 }
+
+#[test]
+fn a_job_that_was_started_before_an_edit_says_that_the_edit_follows() {
+    let mut observed = half_way(&[(JobKind::Upgrade, UnitState::Running(step("kubeadm")))]);
+    let follows = "; what was edited since follows when this attempt has ended";
+    let says = |observed: &Observed| finding(&plan(observed, at(0)), "Updating").message();
+    assert!(!says(&observed).contains(follows));
+    with_other_steps(&mut observed);
+    assert!(says(&observed).ends_with(follows), "{}", says(&observed));
+}
