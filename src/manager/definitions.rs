@@ -8,10 +8,10 @@ use super::error::ManagerError;
 use tatara_core::api::crd;
 use tatara_core::api::names::{LABEL_MANAGED_BY, MANAGED_BY};
 
-/// Checks that all definitions exist and are ours.
+/// Checks that all definitions exist, are ours, and have all fields that this manager writes.
 ///
 /// # Errors
-/// `ManagerError::MissingDefinition` or `ForeignDefinition` otherwise; `Api` when one cannot be read.
+/// `ManagerError::MissingDefinition`, `ForeignDefinition` or `OlderDefinition` otherwise; `Api` when one cannot be read.
 pub async fn check(client: &Client) -> Result<(), ManagerError> {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
     for ours in crd::all() {
@@ -26,6 +26,9 @@ pub async fn check(client: &Client) -> Result<(), ManagerError> {
         };
         if found.labels().get(LABEL_MANAGED_BY).map(String::as_str) != Some(MANAGED_BY) {
             return Err(ManagerError::ForeignDefinition { kind });
+        }
+        if let Some(field) = crd::older::lacks(&found, &ours) {
+            return Err(ManagerError::OlderDefinition { kind, field });
         }
     }
     Ok(())

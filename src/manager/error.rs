@@ -28,6 +28,16 @@ pub enum ManagerError {
         /// The kind, as `plural.group`.
         kind: String,
     },
+    /// A kind's definition is of an older release.
+    #[error(
+        "the definition of {kind} is older than this manager: it has no {field}, which the API server would drop; apply those of this release first: tatara crds | kubectl apply --server-side --field-manager=tatara -f -"
+    )]
+    OlderDefinition {
+        /// The kind, as `plural.group`.
+        kind: String,
+        /// The first field that it lacks.
+        field: String,
+    },
     /// A kind of ours is defined by another product in this management cluster.
     #[error(
         "{kind} is defined by another product in the management cluster (it has no label app.kubernetes.io/managed-by: tatara), and was left alone; \

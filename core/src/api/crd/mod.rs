@@ -1,6 +1,7 @@
 //! CustomResourceDefinitions, generated from the types.
 
 pub mod bounds;
+pub mod older;
 mod tidy;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
