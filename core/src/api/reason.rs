@@ -98,7 +98,7 @@ reasons! {
         HypervisorMissing, GivenUpFull, GatewayOutdated, ImageFailed, ImageChecksumDiffers, InvalidSpec, SpecDiffers,
         NameTaken, ImageDiffers, StorageInactive, StorageFull, VirtualMachineUnknown, VirtualMachineGone, KeysMissing, HostLost, ClaimMoved, PlaceInDoubt, HypervisorMoved, ProviderIDNotOwn, ProviderIDContested,
         PrepareFailed, KubeadmInitFailed, KubeadmJoinFailed, PostKubeadmCommandsFailed, AddressFailed, UpdateFailed, KubeadmAddonsFailed, TurnInDoubt,
-        ControlPlaneInDoubt, ControlPlaneJoinUnsupported, EndpointMissing, NodeNameTaken, NodeGone, NodeUnknown,
+        ControlPlaneInDoubt, InitRecordMissing, ControlPlaneJoinUnsupported, EndpointMissing, NodeNameTaken, NodeGone, NodeUnknown,
         ApiUnreachable, SettingsDiffer, SettingsSetBack, KubeletVersionDiffers, WaitsForDeletion, OtherMachine, SimulatedFailure,
         ComponentUnhealthy, DrainBlocked, DrainTimedOut, PodsUnconfirmed, VolumeDetachTimedOut, WaitingForApi, ClusterInDoubt, Released, HostUnreachable,
     }

@@ -300,6 +300,9 @@ fn initialized(observed: &Observed) -> Finding {
             );
             Finding::no(NAME, Reason::TurnHolderGone, message)
         }
+        Some(turn) if turn.action != TurnAction::Init => {
+            doubt::without_record(NAME, ClusterName::of_cluster(&observed.cluster))
+        }
         Some(turn) => Finding::no(
             NAME,
             Reason::Initializing,

@@ -151,17 +151,13 @@ fn control_plane(
         (None, _) if let Some(doubt) = &cluster.in_doubt => {
             Plan::waiting(doubt.finding(BOOTSTRAP, named))
         }
+        // the turn of a later change: the record of init was lost, and comes again from the initialised host
+        (None, Some(turn)) if turn.action != TurnAction::Init => {
+            Plan::waiting(doubt::without_record(BOOTSTRAP, named))
+        }
         (None, Some(turn)) if turn.machine != observed.uid() => {
             Plan::waiting(doubt::blocked(BOOTSTRAP, turn, named))
         }
-        // the turn of a later change: the record of init was lost, and comes again from the CA Secret or the initialised host
-        (None, Some(turn)) if turn.action != TurnAction::Init => wait(
-            Reason::WaitingForControlPlane,
-            format!(
-                "waiting until Cluster {0} shows again which Machine ran kubeadm init; if that does not come: tatara describe cluster {0} -n {1}",
-                cluster.name, observed.marker.namespace
-            ),
-        ),
         (None, Some(_)) => run(observed, seen, JobKind::Init, now),
         (None, None) => Plan::act(
             Action::TakeTurn(TurnAction::Init),

@@ -1,5 +1,6 @@
 //! Messages for a turn that another Machine has, and for objects that contradict each other.
 
+use crate::Why;
 use crate::api::cluster::{Cluster, Turn};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{
@@ -74,8 +75,8 @@ impl Doubt {
             ),
             Self::RecordOnSecretOnly(by) => format!(
                 "Secret {name}-ca says that Machine {by} created a control plane, but Cluster {name} has no record of it, for example after a restore of only one of the two; kubeadm init is not started. \
-                 If that control plane does not run: delete the Cluster and apply it again, so that it gets a CA of its own; delete CA Secrets that you supplied as well, and create them again. \
-                 If it runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}={}",
+                 Only if /var/lib/etcd of its host is lost: delete the Cluster, which resets all of its hosts, and apply it again, so that it gets a CA of its own; delete CA Secrets that you supplied as well, and create them again. \
+                 Otherwise, also if that host is off: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}={}",
                 word(by)
             ),
             Self::TwoRecords(on_secret, on_cluster) => format!(
@@ -111,6 +112,18 @@ pub fn blocked(condition: ConditionType, by: &Turn, cluster: ClusterName) -> Fin
             holder = word(&by.name),
         ),
     )
+}
+
+/// Neither the Cluster nor its CA Secret records which Machine ran `kubeadm init`, and a later change has the turn.
+pub fn without_record(condition: ConditionType, cluster: ClusterName) -> Finding {
+    let ClusterName { namespace, name } = cluster;
+    let cause = format!(
+        "Cluster {name} and its CA Secret have lost the record of the Machine that ran kubeadm init; it is written again once the host of that Machine answers."
+    );
+    let why = Why::new(Reason::InitRecordMissing, cause).remedied(format!(
+        "If that does not come, record a Machine whose control plane runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}=$(kubectl -n {namespace} get machine NAME -o jsonpath='{{.metadata.uid}}')"
+    ));
+    why.finding(condition)
 }
 
 /// The marker on the host of a Machine records `kubeadm init`, but another Machine is recorded as the one that ran it.

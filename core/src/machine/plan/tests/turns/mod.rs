@@ -201,7 +201,7 @@ fn the_words_of_a_doubt_name_both_holders_and_the_commands() {
         "ControlPlaneInDoubt",
         &[
             "annotate cluster a tatara.dev/control-plane-initialized=",
-            "delete the Cluster and apply it again",
+            "delete the Cluster, which resets all of its hosts, and apply it again",
         ],
     );
 }
