@@ -40,12 +40,17 @@ impl Trouble {
         }
         let status = machine.status.as_ref()?;
         let said = *keeps(&status.conditions).first()?;
+        let reason = Reason::parse(&said.reason);
+        let asks = reason.filter(|reason| reason.severity() == Severity::Warning);
+        let words = asks.map(|reason| {
+            let (namespace, name) = (machine.namespace(), machine.name_any());
+            let child = Child::machine(namespace.as_deref(), &name);
+            child.known(said, reason, &status.whys).message()
+        });
         Some(Self {
             machine: name(),
-            reason: Reason::parse(&said.reason),
-            message: ReportedWhy::find(&status.whys, said)
-                .map(ReportedWhy::message)
-                .unwrap_or_default(),
+            reason,
+            message: words.unwrap_or_default(),
             since: said.last_transition_time.0,
         })
     }
@@ -125,11 +130,8 @@ pub fn of_machine(
     status: &MachineStatus,
     findings: &[Finding],
 ) -> Vec<ReportedWhy> {
-    let child = Child {
-        kind: "machine",
-        namespace: &machine.namespace().unwrap_or_default(),
-        name: &machine.name_any(),
-    };
+    let (namespace, name) = (machine.namespace(), machine.name_any());
+    let child = Child::machine(namespace.as_deref(), &name);
     child.whys(&keeps(&status.conditions), findings, &status.whys)
 }
 
@@ -139,17 +141,15 @@ pub fn of_deployment(
     status: &MachineDeploymentStatus,
     findings: &[Finding],
 ) -> Vec<ReportedWhy> {
-    let child = Child {
-        kind: "machinedeployment",
-        namespace: &deployment.namespace().unwrap_or_default(),
-        name: &deployment.name_any(),
-    };
+    let (namespace, name) = (deployment.namespace(), deployment.name_any());
+    let child = Child::deployment(namespace.as_deref(), &name);
     let ready = find(&status.conditions, ConditionType::Ready);
     let unready: Vec<&Condition> = ready.filter(|c| c.status == "False").into_iter().collect();
     child.whys(&unready, findings, &status.whys)
 }
 
-/// The most urgent trouble, and how many more there are: "Machine cp66: port 6443 is in use by sshd; stop it. 2 more". Most
+/// The most urgent trouble, and how many more there are: "Machine cp66: port 6443 is in use by sshd; stop it (2 more
+/// Machines)". Most
 /// urgent is one that needs a person to continue, then a warning, then the oldest.
 pub fn worst<'a>(troubles: impl IntoIterator<Item = &'a Trouble>) -> Option<String> {
     let troubles: Vec<&Trouble> = troubles
@@ -160,7 +160,8 @@ pub fn worst<'a>(troubles: impl IntoIterator<Item = &'a Trouble>) -> Option<Stri
     let words = worst.words()?;
     Some(match troubles.len() - 1 {
         0 => words,
-        more => format!("{}. {more} more", words.trim_end_matches('.')),
+        1 => format!("{words} (1 more Machine)"),
+        more => format!("{words} (and {more} more Machines)"),
     })
 }
 
@@ -168,14 +169,16 @@ pub fn worst<'a>(troubles: impl IntoIterator<Item = &'a Trouble>) -> Option<Stri
 pub fn of_pool(deployment: &MachineDeployment) -> Option<String> {
     let status = deployment.status.as_ref()?;
     let said = find(&status.conditions, ConditionType::Ready)?;
+    let reason = Reason::parse(&said.reason)?;
     let is_unusable = matches!(
-        Reason::parse(&said.reason)?,
+        reason,
         Reason::InvalidConfiguration | Reason::UnsupportedVersion | Reason::MachineClassMissing
     );
-    let why = ReportedWhy::find(&status.whys, said);
     (said.status == "False" && is_unusable).then(|| {
-        let says = why.map_or_else(|| said.reason.clone(), ReportedWhy::message);
-        format!("MachineDeployment {}: {says}", deployment.name_any())
+        let (namespace, name) = (deployment.namespace(), deployment.name_any());
+        let child = Child::deployment(namespace.as_deref(), &name);
+        let why = child.known(said, reason, &status.whys);
+        format!("MachineDeployment {name}: {}", why.message())
     })
 }
 

@@ -41,7 +41,7 @@ fn the_worst_is_said_by_name_in_its_own_words_with_how_many_more() {
     let cases: [(&[&Trouble], Option<&str>); 8] = [
         (
             &[&homeless, &older],
-            Some("Machine w-9: containerd is masked. 1 more"),
+            Some("Machine w-9: containerd is masked (1 more Machine)"),
         ),
         (&[], None),
         (
@@ -50,23 +50,25 @@ fn the_worst_is_said_by_name_in_its_own_words_with_how_many_more() {
         ),
         (
             &[&joins, &failed, &silent],
-            Some("Machine cp66: port 6443 is in use by sshd (attempt 4); stop it. 2 more"),
+            Some(
+                "Machine cp66: port 6443 is in use by sshd (attempt 4); stop it. (and 2 more Machines)",
+            ),
         ),
         (
             &[&failed, &older],
-            Some("Machine w-9: containerd is masked. 1 more"),
+            Some("Machine w-9: containerd is masked (1 more Machine)"),
         ),
         (
             &[&older, &same],
-            Some("Machine w-8: containerd is masked. 1 more"),
+            Some("Machine w-8: containerd is masked (1 more Machine)"),
         ),
         (
             &[&older, &mistake, &failed],
-            Some("Machine w-7: v1.20.0 is too old. 2 more"),
+            Some("Machine w-7: v1.20.0 is too old (and 2 more Machines)"),
         ),
         (
             &[&joins, &silent],
-            Some("Machine w-2: WaitingForTurn. 1 more"),
+            Some("Machine w-2: WaitingForTurn (1 more Machine)"),
         ),
     ];
     for (troubles, expected) in cases {

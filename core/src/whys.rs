@@ -15,6 +15,15 @@ const LONGEST: usize = 640;
 /// How the commands begin that messages propose.
 const COMMANDS: [&str; 2] = ["kubectl ", "tatara "];
 
+/// What comes before a command that is part of another.
+const NESTED: [&str; 3] = ["$(", "<(", "| "];
+
+/// How sentences begin that say what to do in one of several cases.
+const CASES: [&str; 3] = ["If ", "Only ", "Otherwise"];
+
+/// What no text ends with that was cut.
+const ENDS: [char; 5] = [' ', ':', ',', ';', '.'];
+
 /// An object, for the command that shows the whole.
 #[derive(Clone, Copy, Debug)]
 pub struct Child<'a> {
@@ -24,6 +33,25 @@ pub struct Child<'a> {
     pub namespace: &'a str,
     /// Its name.
     pub name: &'a str,
+}
+
+impl<'a> Child<'a> {
+    /// A Machine.
+    pub fn machine(namespace: Option<&'a str>, name: &'a str) -> Self {
+        Self {
+            kind: "machine",
+            namespace: namespace.unwrap_or_default(),
+            name,
+        }
+    }
+
+    /// A MachineDeployment.
+    pub fn deployment(namespace: Option<&'a str>, name: &'a str) -> Self {
+        Self {
+            kind: "machinedeployment",
+            ..Self::machine(namespace, name)
+        }
+    }
 }
 
 impl Child<'_> {
@@ -48,11 +76,7 @@ impl Child<'_> {
             };
             let why = match findings.iter().find(is_its) {
                 Some(finding) => self.reported(condition, &finding.why),
-                None => ReportedWhy::find(old, condition)
-                    .cloned()
-                    .unwrap_or_else(|| {
-                        self.reported(condition, &Why::new(reason, condition.message.clone()))
-                    }),
+                None => self.known(condition, reason, old),
             };
             let is_same =
                 |other: &ReportedWhy| (&other.reason, &other.cause) == (&why.reason, &why.cause);
@@ -62,6 +86,15 @@ impl Child<'_> {
         }
         whys.truncate(MOST);
         whys
+    }
+
+    /// The why of a condition, as it is in the status; of one that no pass has looked at since there are whys, cut from its
+    /// message.
+    pub fn known(self, condition: &Condition, reason: Reason, whys: &[ReportedWhy]) -> ReportedWhy {
+        let known = ReportedWhy::find(whys, condition).cloned();
+        known.unwrap_or_else(|| {
+            self.reported(condition, &Why::new(reason, condition.message.clone()))
+        })
     }
 
     fn reported(self, condition: &Condition, why: &Why) -> ReportedWhy {
@@ -74,26 +107,30 @@ impl Child<'_> {
         }
     }
 
-    /// Its first line, cut where that is too long; the remedy is then the command that shows the whole.
+    /// Its first line, cut where that is too long, with the command that shows the whole. A remedy of its own stays.
     fn shortened(self, why: &Why) -> (String, String) {
         let message = why.message();
         let line = first_line(&message);
-        if line.chars().count() > LONGEST {
-            let all = format!(
-                "tatara describe {} {} -n {} shows all",
-                self.kind, self.name, self.namespace
-            );
-            let room = LONGEST.saturating_sub(all.chars().count() + 3);
-            let end = line
-                .char_indices()
-                .nth(room)
-                .map_or(line.len(), |(at, _)| at);
-            return (format!("{}…;", whole_clauses(&line[..end])), all);
+        if line.chars().count() <= LONGEST {
+            return if line == message {
+                (why.cause.clone(), why.remedy.clone())
+            } else {
+                (line.to_owned(), String::new())
+            };
         }
-        if line == message {
-            return (why.cause.clone(), why.remedy.clone());
-        }
-        (line.to_owned(), String::new())
+        let all = format!(
+            "… (tatara describe {} {} -n {} shows the whole message)",
+            self.kind, self.name, self.namespace
+        );
+        let length = why.remedy.chars().count();
+        let (text, remedy) = if (1..=LONGEST / 2).contains(&length) {
+            (first_line(&why.cause), why.remedy.clone())
+        } else {
+            (line, String::new())
+        };
+        let taken = all.chars().count() + remedy.chars().count() + "; ".len();
+        let kept = cut(text, LONGEST.saturating_sub(taken));
+        (format!("{kept}{all}"), remedy)
     }
 }
 
@@ -103,13 +140,49 @@ fn first_line(message: &str) -> &str {
     lines.find(|line| !line.is_empty()).unwrap_or_default()
 }
 
-/// The beginning of a text that was cut anywhere, up to the end of a clause or the command that was cut: part of one does
+/// The beginning of a text, at most so many characters. Whole sentences; where one of several cases is cut, none of them stays,
+/// or it would pass for all there are.
+fn cut(text: &str, room: usize) -> &str {
+    let limit = text.char_indices().nth(room);
+    let Some((limit, _)) = limit else { return text };
+    let begins = |next: &str| next.starts_with(char::is_uppercase);
+    let ends = text.match_indices(". ");
+    let ends = ends.filter(|(at, end)| begins(&text[at + end.len()..]));
+    let mut ends: Vec<usize> = ends
+        .map(|(at, _)| at)
+        .take_while(|at| *at < limit)
+        .collect();
+    let is_case = |from: usize| {
+        let sentence = text[from..].trim_start_matches(['.', ' ']);
+        CASES.iter().any(|case| sentence.starts_with(case))
+    };
+    while let Some(end) = ends.pop() {
+        let from = ends.last().copied().unwrap_or_default();
+        if !(is_case(end) && is_case(from)) {
+            return text[..end].trim_end_matches(ENDS);
+        }
+    }
+    whole_clauses(&text[..limit])
+}
+
+/// The beginning of a sentence that was cut anywhere, up to the end of a clause or the command that was cut: part of one does
 /// something else, or nothing.
 fn whole_clauses(text: &str) -> &str {
-    let clause = text.rfind("; ").max(text.rfind(". "));
-    let commands = COMMANDS.iter().filter_map(|start| text.rfind(start));
-    let end = commands.max().max(clause).or_else(|| text.rfind(' '));
-    text[..end.unwrap_or(text.len())].trim_end_matches([' ', ':', ',', ';', '.'])
+    let end = last_command(text).max(text.rfind("; "));
+    let end = end.or_else(|| text.rfind(' '));
+    text[..end.unwrap_or(text.len())].trim_end_matches(ENDS)
+}
+
+/// Where the last command begins; not one inside of another.
+fn last_command(text: &str) -> Option<usize> {
+    let starts = COMMANDS.iter().filter_map(|start| text.rfind(start));
+    let at = starts.max()?;
+    let is_nested = NESTED.iter().any(|before| text[..at].ends_with(before));
+    if is_nested {
+        last_command(&text[..at])
+    } else {
+        Some(at)
+    }
 }
 
 #[cfg(test)]

@@ -72,44 +72,67 @@ fn a_log_is_left_to_the_condition() {
     assert_eq!(why.message(), "port 6443 is in use by sshd; stop it.");
 }
 
+const ALL: &str = "… (tatara describe machine w -n default shows the whole message)";
+
 #[test]
-fn long_words_end_before_a_command_that_would_be_cut_and_say_where_the_whole_is() {
-    let says = |message: &str| of_message(message).message();
+fn long_words_end_with_a_sentence_or_before_a_command_and_name_the_command_that_shows_the_whole() {
     let command = "kubectl -n default patch machine w -p '{}'";
-    let cause = "ä".repeat(LONGEST - 60);
-    let shorter = "ä".repeat(LONGEST - 112);
+    let long = "ä".repeat(LONGEST - 120);
+    let rest = "b".repeat(LONGEST);
     for (case, message, expected) in [
-        ("no place to cut", "ä".repeat(LONGEST + 9), None),
+        (
+            "a sentence",
+            format!("{long}. The rest {rest}"),
+            long.clone(),
+        ),
+        (
+            "what it costs comes after it",
+            format!("{long}. Restore it. Only if it has to go: {command}; {rest}"),
+            format!("{long}. Restore it"),
+        ),
+        (
+            "one of two cases",
+            format!("{long}. If it is a: do b. If it is c: {rest}"),
+            long.clone(),
+        ),
+        (
+            "a case, and what holds for all",
+            format!("{long}. If it is a: do b. The rest {rest}"),
+            format!("{long}. If it is a: do b"),
+        ),
         (
             "a clause",
-            format!("{cause}. If it is off, set x: {command}{command}"),
-            Some(cause.clone()),
+            format!("{long}; set x: {command}; {rest}"),
+            format!("{long}; set x: {command}"),
         ),
         (
             "what the command is for",
-            format!("{shorter}. If it is off, set x: {command}{command}{command}"),
-            Some(format!("{shorter}. If it is off, set x")),
+            format!("{long} set x: kubectl patch {rest}"),
+            format!("{long} set x"),
         ),
         (
-            "a command alone",
-            format!("{cause} {command}{command}"),
-            Some(cause.clone()),
+            "a command in a command",
+            format!("{long} set x: kubectl annotate a=$(kubectl get b) {rest}"),
+            format!("{long} set x"),
         ),
-        (
-            "after a whole command",
-            format!("set x: {command}; {cause}{cause}"),
-            Some(format!("set x: {command}")),
-        ),
-        ("a word", "ä ".repeat(LONGEST), Some("ä ".repeat(294) + "ä")),
+        ("a word", "ä ".repeat(LONGEST), "ä ".repeat(286) + "ä"),
     ] {
-        let said = says(&message);
+        let said = of_message(&message).message();
         assert!(said.chars().count() <= LONGEST, "{case}: {said}");
-        let kept = said.strip_suffix("…; tatara describe machine w -n default shows all");
-        assert!(kept.is_some(), "{case}: {said}");
-        if expected.is_some() {
-            assert_eq!(kept, expected.as_deref(), "{case}");
-        }
+        assert_eq!(said.strip_suffix(ALL), Some(expected.as_str()), "{case}");
     }
+    let nowhere = of_message(&"ä".repeat(LONGEST + 9)).message();
+    assert!(nowhere.ends_with(ALL) && nowhere.chars().count() <= LONGEST);
     let fits = "ä".repeat(LONGEST);
-    assert_eq!(says(&fits), fits);
+    assert_eq!(of_message(&fits).message(), fits);
+}
+
+#[test]
+fn a_remedy_stays_whole_beside_a_cause_that_was_cut() {
+    let ready = condition(ConditionType::Ready, Reason::PrepareFailed, "old");
+    let cause = format!("swap is on. {}", "The rest ".repeat(90));
+    let why = Why::new(Reason::PrepareFailed, cause).remedied("swapoff -a");
+    let whys = CHILD.whys(&[&ready], &[why.finding(ConditionType::Ready)], &[]);
+    assert_eq!(whys[0].cause, format!("swap is on{ALL}"));
+    assert_eq!(whys[0].remedy, "swapoff -a");
 }

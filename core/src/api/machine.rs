@@ -249,7 +249,8 @@ pub struct MachineStatus {
     )]
     #[schemars(schema_with = "super::provider_schema::machine_conditions")]
     pub conditions: Vec<Condition>,
-    /// Why it is not as it should be, where a person should check it: the dearest first, for the objects above it.
+    /// What needs a person, the most urgent first: a short copy of some of the conditions, which MachineSet, MachineDeployment
+    /// and Cluster repeat. Whether the Machine is well is in `conditions`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 4))]
     pub whys: Vec<ReportedWhy>,

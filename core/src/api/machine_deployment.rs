@@ -170,7 +170,8 @@ pub struct MachineDeploymentStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::conditions")]
     pub conditions: Vec<Condition>,
-    /// Why it is not Ready, where a person should check it: for its Cluster.
+    /// What needs a person before it is Ready: a short copy of its condition, which the Cluster repeats where the template
+    /// cannot be used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 4))]
     pub whys: Vec<ReportedWhy>,

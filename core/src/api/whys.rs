@@ -10,15 +10,15 @@ use super::why::Why;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReportedWhy {
-    /// The condition that has the whole.
+    /// The condition that this is of; its message is complete.
     #[serde(rename = "type")]
     pub type_: String,
-    /// Its reason.
+    /// The reason of that condition; see docs/troubleshooting.md.
     pub reason: String,
-    /// What is wrong.
+    /// What is wrong; with what to do about it where `remedy` is absent. The first line alone, shortened where it is long.
     #[schemars(length(max = 1024))]
     pub cause: String,
-    /// What a person does about it; absent where the cause has it.
+    /// What to do about it, where that is known apart from the cause.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = 1024))]
     pub remedy: String,

@@ -91,7 +91,7 @@ fn a_machine_that_cannot_leave_is_named_before_a_younger_one_that_waits_for_its_
     };
     let new = machine("new", 5, None);
     for (reason, says) in [
-        ("DrainBlocked", "Machine old: 1 pod left. 1 more"),
+        ("DrainBlocked", "Machine old: 1 pod left (1 more Machine)"),
         ("Draining", "Machine new: all are claimed"),
     ] {
         let mut observed = ObservedSet::from_api(&set("ms", Some("md")), "md");

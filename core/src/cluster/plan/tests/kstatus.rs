@@ -86,7 +86,7 @@ fn the_worst_of_its_machines_is_said() {
     let ready = says(&with(running(), vec![failed, worker]), "Ready");
     assert_eq!(
         ready,
-        format!("0 of 2 Machines are ready. Machine cp-0: {words}. 1 more")
+        format!("0 of 2 Machines are ready. Machine cp-0: {words} (1 more Machine)")
     );
 
     let going = observed(&json!({ "deletionTimestamp": "2026-01-01T00:00:00Z" }));

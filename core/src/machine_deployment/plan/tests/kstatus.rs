@@ -80,7 +80,7 @@ fn a_roll_says_what_the_worst_machine_of_its_sets_says() {
     let failed = machine("m", "PrepareFailed", "no power supply. See its rack", false);
     let starts = machine("n", "Preparing", "1/9", false);
     let leaves = machine("o", "DrainBlocked", "PodDisruptionBudget web", true);
-    let worst = "Machine m: no power supply. See its rack. 2 more";
+    let worst = "Machine m: no power supply. See its rack (and 2 more Machines)";
     let leaving = "Machine o: PodDisruptionBudget web";
     for (set, machines, says) in [
         (new((3, 2, 0)), vec![&failed, &starts, &leaves], Some(worst)),
@@ -107,7 +107,7 @@ fn a_roll_says_what_the_worst_machine_of_its_sets_says() {
         assert_eq!(ready.reason(), reason);
         let said = &ready.message();
         assert!(
-            said.contains("Machine m: no power supply. See its rack. 1 more; "),
+            said.contains("Machine m: no power supply. See its rack (1 more Machine); "),
             "{said}"
         );
         assert_eq!(ready.message(), finding(&plan, "Progressing").message());

@@ -109,7 +109,7 @@ fn the_worst_of_those_that_stay_and_of_those_that_go_is_said() {
     };
     let plan = plan(&with(set(2), [stuck, joins, leaving]), at(100));
     let counts = "0/2 ready, 2 without a Node yet";
-    let says = "Machine a: containerd is masked. 1 more";
+    let says = "Machine a: containerd is masked. (1 more Machine)";
     for name in [ConditionType::MachinesReady, ConditionType::Ready] {
         let message = &finding(&plan, name.as_str()).message();
         assert_eq!(*message, format!("{counts}. {says}"));
