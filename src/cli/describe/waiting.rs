@@ -85,6 +85,6 @@ fn reason(standing: &Standing, now: Timestamp) -> String {
 fn lasting(standing: &Standing, now: Timestamp) -> String {
     standing
         .since
-        .map(|since| format!(", for {}", age(since, now)))
+        .map(|since| format!(" (for {})", age(since, now)))
         .unwrap_or_default()
 }

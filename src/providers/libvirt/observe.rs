@@ -190,11 +190,14 @@ fn view(libvirt: &Libvirt, namespace: &str, hypervisor: &str) -> Result<View, Wh
             Reason::HypervisorMissing,
             "does not exist in this namespace",
         );
-        return Err(missing.remedied("create it again, with its gateway's URL. If that server never comes back, delete the Machine, and set tatara.dev/host-is-gone on it (docs/virtual-machines.md)"));
+        return Err(missing.remedied("create it again, with its gateway's URL. Only if that server never comes back: delete the Machine (--wait=false), then confirm that with annotation tatara.dev/host-is-gone, its own uid as value; docs/virtual-machines.md has the commands"));
     }
     let Some(connection) = libvirt.gateways.get(namespace, hypervisor) else {
-        return Err(away(Reason::HypervisorUnreachable, "is not connected")
-            .remedied("its conditions say why"));
+        return Err(
+            away(Reason::HypervisorUnreachable, "is not connected").remedied(format!(
+                "its conditions say why: tatara describe hypervisor {hypervisor} -n {namespace}"
+            )),
+        );
     };
     let view = connection.view();
     match &view.connectivity {

@@ -208,7 +208,7 @@ fn say_of_deletion(plan: &mut Plan, end: Option<Timestamp>) {
             let then = match end {
                 Some(end) => format!("\nWithout that it leaves at {end:.0}"),
                 None => {
-                    "\nUntil another one takes the address, this one keeps it, and the turn: no other control plane joins, leaves or is updated. To let it leave without that, switch its host off; the API is away until another one takes the address".into()
+                    "\nUntil another one takes the address, this one keeps it, and the turn: no other control plane joins, leaves or is updated. To let it leave without that, only if two other control planes are healthy: switch its host off; the API is away until another one takes the address".into()
                 }
             };
             finding.reword(format!("{}{then}", finding.message()));

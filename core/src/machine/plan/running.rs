@@ -307,8 +307,21 @@ fn settings_differ(observed: &Observed) -> Option<Why> {
     }
     (!behind.kept.is_empty()).then(|| {
         let cause = format!("{since}: {differences}. These cannot change on a running node:");
-        Why::new(Reason::NeedsReplacement, cause).remedied("replace the Machine, or set them back")
+        let or = replaced(observed);
+        let remedy = format!("set them back: kubectl -n {namespace} edit cluster {name}{or}");
+        Why::new(Reason::NeedsReplacement, cause).remedied(remedy)
     })
+}
+
+/// The other way, which ends a cluster that has no other control plane.
+fn replaced(observed: &Observed) -> String {
+    let (namespace, name) = (&observed.marker.namespace, &observed.marker.machine);
+    let unless = if observed.acts_as_control_plane() {
+        ", unless no other control plane is healthy"
+    } else {
+        ""
+    };
+    format!("; or replace the Machine{unless}: kubectl -n {namespace} delete machine {name}")
 }
 
 /// Other versions run than the spec wants, and that is left: an edit of what is prepared over SSH is carried out.
@@ -336,8 +349,7 @@ fn others_run(observed: &Observed, node: &NodeView) -> Option<String> {
     let or = if update::is_other_control_plane(observed) {
         String::new()
     } else {
-        let (namespace, name) = (&observed.marker.namespace, &observed.marker.machine);
-        format!("; or replace the Machine: kubectl -n {namespace} delete machine {name}")
+        replaced(observed)
     };
     let differences = differences.join("; ");
     Some(format!(

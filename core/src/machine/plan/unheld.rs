@@ -110,10 +110,11 @@ fn lost(observed: &Observed, why: &str) -> Plan {
 pub fn remedy(observed: &Observed) -> String {
     let host = observed.chosen.as_ref().map_or("HOST", |c| c.host.as_str());
     let gone = host_is_gone(observed);
-    let then = if observed.is_deleting() {
-        ""
+    let first = if observed.is_deleting() {
+        String::new()
     } else {
-        ", and delete the Machine"
+        let (namespace, name) = (&observed.marker.namespace, &observed.marker.machine);
+        format!("kubectl -n {namespace} delete machine {name} --wait=false, then ")
     };
     match observed.chosen.as_ref().map(|chosen| &chosen.now) {
         Some(Unheld::Taken(other, contact)) if is_marked(observed, contact) => format!(
@@ -136,7 +137,7 @@ pub fn remedy(observed: &Observed) -> String {
         }
         _ => format!(
             "Register Host {host} again if it is missing, and restore its claim: {}; this Machine then continues. \
-             Only if the server is off for good or was erased: {gone}{then}",
+             Only if the server is off for good or was erased: {first}{gone}",
             give_back(observed, host)
         ),
     }

@@ -182,7 +182,7 @@ fn it_is_said_that_nobody_takes_the_virtual_ip_and_what_ends_that() {
     };
     let (reason, message) = says(failed_since(0));
     assert_eq!(reason, Reason::AddressFailed);
-    let end = "to let it leave without that, switch its host off";
+    let end = "to let it leave without that, only if two other control planes are healthy: switch its host off";
     assert!(
         message.starts_with("nobody answers. See the others.")
             && message.to_lowercase().contains(end)
