@@ -3,6 +3,7 @@
 mod certificates;
 mod delete;
 pub mod etcd;
+mod initialized;
 mod settings;
 mod summary;
 
@@ -14,10 +15,9 @@ use kube::ResourceExt;
 use super::observed::{Addons, Certificates, Observed};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
-use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER, LABEL_CLUSTER};
+use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER};
 use crate::control_plane::MemberId;
 use crate::control_plane::health::Verdict;
-use crate::machine::plan::doubt::{self, ClusterName};
 use crate::settings::Settings;
 use crate::words::word;
 use crate::{Next, trouble};
@@ -209,7 +209,7 @@ fn live(observed: &Observed, plan: &mut Plan) {
         plan.actions.push(Action::SettleTurn);
     }
     plan.findings
-        .push(with_note(observed, initialized(observed)));
+        .push(with_note(observed, initialized::found(observed)));
     if !is_live(observed) {
         // then it says what it lacks
         plan.next = observed.new_for.map_or(Next::OnChange, Next::After);
@@ -244,7 +244,7 @@ fn running(observed: &Observed, plan: &mut Plan) {
         if observed.is_turn_vacant {
             plan.actions.push(Action::ReturnVacantTurn);
         }
-        plan.findings.push(initialized(observed));
+        plan.findings.push(initialized::found(observed));
         probe(observed, plan);
     }
 }
@@ -271,81 +271,6 @@ fn with_note(observed: &Observed, mut finding: Finding) -> Finding {
         finding.reword(trouble::beside(finding.message(), Some(note.clone())));
     }
     finding
-}
-
-fn initialized(observed: &Observed) -> Finding {
-    const NAME: ConditionType = ConditionType::ControlPlaneInitialized;
-    if observed.external {
-        return Finding::yes(
-            NAME,
-            Reason::ExternalControlPlane,
-            "the kubeconfig Secret was supplied; the control plane is not Tatara's",
-        );
-    }
-    // also of one that runs: two records of init name two hosts, and one of these may be reset or joined by mistake
-    if let Some(doubt) = &observed.doubt {
-        return doubt.finding(NAME, ClusterName::of_cluster(&observed.cluster));
-    }
-    if observed.initialized_by.is_some() {
-        return Finding::yes(NAME, Reason::Initialized, "");
-    }
-    match &observed.turn {
-        Some(turn) if observed.is_holder_gone => {
-            let cluster = ClusterName::of_cluster(&observed.cluster);
-            let message = format!(
-                "Machine {} (uid {}) had the turn to run kubeadm init, but does not exist; kubeadm init may still run on its host. To return the turn, {}",
-                turn.name,
-                turn.machine,
-                doubt::of_nobody(cluster, &turn.machine)
-            );
-            Finding::no(NAME, Reason::TurnHolderGone, message)
-        }
-        Some(turn) if turn.action != TurnAction::Init => {
-            doubt::without_record(NAME, ClusterName::of_cluster(&observed.cluster))
-        }
-        Some(turn) => Finding::no(
-            NAME,
-            Reason::Initializing,
-            trouble::beside(
-                format!("Machine {} has the turn to run kubeadm init", turn.name),
-                worst_control_plane(observed),
-            ),
-        ),
-        None if observed
-            .machines
-            .iter()
-            .any(|machine| machine.control_plane) =>
-        {
-            Finding::no(
-                NAME,
-                Reason::WaitingForMachine,
-                trouble::beside(
-                    "a control-plane Machine is being prepared",
-                    worst_control_plane(observed),
-                ),
-            )
-        }
-        None => {
-            let label = format!("{LABEL_CLUSTER}: {}", observed.cluster.name_any());
-            let sets = "sets spec.versions.controlPlane";
-            if observed.new_for.is_some() {
-                let message = format!("waiting for a Machine with the label {label} that {sets}");
-                return Finding::no(NAME, Reason::WaitingForMachine, message);
-            }
-            let message =
-                format!("no Machine of the Cluster {sets}; create one with the label {label}");
-            Finding::no(NAME, Reason::NoControlPlaneMachine, message)
-        }
-    }
-}
-
-/// The most urgent trouble of the control-plane Machines.
-fn worst_control_plane(observed: &Observed) -> Option<String> {
-    let of = observed
-        .machines
-        .iter()
-        .filter(|machine| machine.control_plane);
-    trouble::worst(of.filter_map(|machine| machine.trouble.as_ref()))
 }
 
 /// While kubeadm starts etcd and the API server of a machine anew, that is what comes first of what does not answer. Alarms, and a
