@@ -4,6 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
+use crate::Why;
 use crate::api::conditions::{ConditionType, Finding, Reason, Severity, find};
 use crate::api::machine::MachineStatus;
 use crate::api::machine_deployment::MachineDeploymentStatus;
@@ -31,10 +32,13 @@ impl Trouble {
         // not before it has trouble: whoever asks has thousands of Machines
         let name = || machine.name_any();
         if let Some(why) = unreadable(machine) {
+            let (namespace, name) = (machine.namespace(), name());
+            let child = Child::machine(namespace.as_deref(), &name);
+            let why = Why::new(Reason::Unreadable, format!("cannot be read: {why}"));
             return Some(Self {
-                machine: name(),
-                reason: Some(Reason::Unreadable),
-                message: format!("cannot be read: {why}"),
+                message: child.brief(&why),
+                machine: name,
+                reason: Some(why.reason),
                 since: Timestamp::UNIX_EPOCH,
             });
         }

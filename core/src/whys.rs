@@ -97,6 +97,12 @@ impl Child<'_> {
         })
     }
 
+    /// Cause and remedy, cut to the length of one.
+    pub fn brief(self, why: &Why) -> String {
+        let (cause, remedy) = self.shortened(why);
+        Why::joined(&cause, &remedy)
+    }
+
     fn reported(self, condition: &Condition, why: &Why) -> ReportedWhy {
         let (cause, remedy) = self.shortened(why);
         ReportedWhy {
