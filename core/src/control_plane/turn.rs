@@ -204,7 +204,8 @@ impl Both {
     }
 
     fn is_recording(&self, by: &str) -> bool {
-        self.holder().is_some_and(|turn| turn.machine == by)
+        let holder = self.holder();
+        holder.is_some_and(|turn| turn.machine == by && turn.action == TurnAction::Init)
     }
 }
 

@@ -20,7 +20,7 @@ pub fn must_ask(observed: &Observed) -> bool {
         && observed.cluster.as_ref().is_some_and(|cluster| {
             cluster.initialized_by.is_none() && !cluster.external && !cluster.deleting
         });
-    let is_done = is_there || (was_there && !is_unrecorded);
+    let is_done = (is_there || was_there) && !is_unrecorded;
     let is_done = is_done && !observed.awaits_commands();
     let is_asked = address::is_due(observed)
         || update::is_due(observed)

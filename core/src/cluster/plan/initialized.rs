@@ -27,6 +27,9 @@ pub(super) fn found(observed: &Observed) -> Finding {
         return Finding::yes(NAME, Reason::Initialized, "");
     }
     match &observed.turn {
+        Some(turn) if turn.action != TurnAction::Init => {
+            doubt::without_record(NAME, ClusterName::of_cluster(&observed.cluster))
+        }
         Some(turn) if observed.is_holder_gone => {
             let cluster = ClusterName::of_cluster(&observed.cluster);
             let message = format!(
@@ -36,9 +39,6 @@ pub(super) fn found(observed: &Observed) -> Finding {
                 doubt::of_nobody(cluster, &turn.machine)
             );
             Finding::no(NAME, Reason::TurnHolderGone, message)
-        }
-        Some(turn) if turn.action != TurnAction::Init => {
-            doubt::without_record(NAME, ClusterName::of_cluster(&observed.cluster))
         }
         Some(turn) => Finding::no(
             NAME,

@@ -14,6 +14,7 @@ use super::{
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::machine_uid;
+use crate::control_plane::turn::Doubt;
 use crate::kubeadm::version;
 use crate::node::{JobKind, Marker, Observation};
 use crate::proof::{Evidence, Proof};
@@ -86,14 +87,7 @@ fn on_host(
         return Plan::waiting(finding);
     }
     if owner.initialized && cluster.initialized_by.is_none() {
-        return Plan::act(
-            Action::RecordInitialized,
-            Finding::no(
-                BOOTSTRAP,
-                Reason::KubeadmInit,
-                "kubeadm init succeeded; recording it on the Cluster",
-            ),
-        );
+        return recording();
     }
     if observed.had_node() && matches!(observed.node, Lookup::Unknown(_) | Lookup::NotYet(_)) {
         // what runs as a Node is not prepared anew because the Node cannot be seen
@@ -120,6 +114,28 @@ fn on_host(
     } else {
         worker(observed, cluster, seen, now)
     }
+}
+
+fn recording() -> Plan {
+    let message = "kubeadm init succeeded; recording it on the Cluster";
+    Plan::act(
+        Action::RecordInitialized,
+        Finding::no(BOOTSTRAP, Reason::KubeadmInit, message),
+    )
+}
+
+/// Records `kubeadm init` again where the host of a Node shows that it ran there, and nothing else does any more.
+pub(super) fn record(observed: &Observed, held: &Infrastructure) -> Option<Plan> {
+    let Contact::Seen(seen) = &held.contact else {
+        return None;
+    };
+    let owner = seen.owner.of(&observed.marker)?;
+    let named = ClusterName::of(&observed.marker);
+    let is_unrecorded = observed.cluster.as_ref().is_some_and(|cluster| {
+        cluster.initialized_by.is_none() && !cluster.external && !cluster.deleting
+    });
+    let is_ours = || doubt::of_another(BOOTSTRAP, &owner.marker, &held.name, named).is_none();
+    (owner.initialized && is_unrecorded && is_ours()).then(recording)
 }
 
 fn control_plane(
@@ -153,7 +169,11 @@ fn control_plane(
         }
         // the turn of a later change: the record of init was lost, and comes again from the initialised host
         (None, Some(turn)) if turn.action != TurnAction::Init => {
-            Plan::waiting(doubt::without_record(BOOTSTRAP, named))
+            let by = cluster.initialized_by_secret.clone();
+            Plan::waiting(match by.map(Doubt::RecordOnSecretOnly) {
+                Some(doubt) => doubt.finding(BOOTSTRAP, named),
+                None => doubt::without_record(BOOTSTRAP, named),
+            })
         }
         (None, Some(turn)) if turn.machine != observed.uid() => {
             Plan::waiting(doubt::blocked(BOOTSTRAP, turn, named))

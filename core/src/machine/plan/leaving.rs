@@ -126,7 +126,11 @@ fn give_back_unused(observed: &Observed, plan: &mut Plan) {
 pub fn is_asked(observed: &Observed) -> bool {
     observed.cluster.as_ref().is_some_and(|cluster| {
         let records = [&cluster.initialized_by, &cluster.initialized_by_secret];
-        let is_made = records.iter().any(|record| record.is_some());
+        let is_later = |turn: &Turn| turn.action != TurnAction::Init;
+        // the records may be lost: what has come after init shows it too
+        let is_made = records.iter().any(|record| record.is_some())
+            || observed.had_node()
+            || cluster.turn.as_ref().is_some_and(is_later);
         is_made && !cluster.external && !cluster.deleting
     }) && observed.acts_as_control_plane()
         && observed.is_begun()

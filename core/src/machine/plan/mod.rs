@@ -180,7 +180,8 @@ fn held_plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan
     let machine = observed.virtual_machine.as_ref();
     let first = machine.and_then(|machine| virtual_machine::plan(observed, machine, now));
     let mut plan = match (&observed.node, first) {
-        (Lookup::Known(Some(node)), None) => commands::plan(observed, held, node, now),
+        (Lookup::Known(Some(node)), None) => bootstrap::record(observed, held)
+            .unwrap_or_else(|| commands::plan(observed, held, node, now)),
         (Lookup::Known(Some(node)), Some(trouble)) => {
             let running = running::plan(observed, node);
             let is_told = machine.is_some_and(|machine| machine.told.is_ok());

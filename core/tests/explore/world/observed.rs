@@ -189,8 +189,10 @@ fn chosen(view: &View, observed: &Observed) -> Option<HostChoice> {
 /// Its own Node.
 fn node(view: &View, own: &api::Machine) -> Lookup<Option<Arc<NodeView>>> {
     match view.nodes_read {
-        // without a control plane there is nothing to list
-        _ if view.cluster.cluster.initialized.is_none() => Lookup::Known(None),
+        // without a control plane there is nothing to list; whether it is recorded is another matter
+        _ if view.cluster.cluster.initialized.is_none() && view.nodes.is_empty() => {
+            Lookup::Known(None)
+        }
         Read::NotYet => Lookup::NotYet("the Nodes are not listed yet".into()),
         Read::Fails => Lookup::Unknown("the API does not answer".into()),
         Read::Known => {
