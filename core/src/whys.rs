@@ -74,7 +74,7 @@ impl Child<'_> {
             let is_its = |finding: &&Finding| {
                 condition.type_ == finding.condition && finding.why.reason == reason
             };
-            let why = match findings.iter().find(is_its) {
+            let why = match findings.iter().rev().find(is_its) {
                 Some(finding) => self.reported(condition, &finding.why),
                 None => self.known(condition, reason, old),
             };

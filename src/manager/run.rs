@@ -61,6 +61,8 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     }
     ready.set(false);
     tracing::info!("leading");
+    // it may have waited for days
+    definitions::check(&client).await?;
     let tasks = TaskTracker::new();
     let media = media::start(&args.media, &reach, &tasks, &stop).await?;
     let start = Start {

@@ -30,9 +30,12 @@ impl ReportedWhy {
         whys.iter().find(|why| why.is_of(condition))
     }
 
-    /// Whether it is of this condition, as it is now.
+    /// Whether it is of this condition, as it is now: not of an earlier trouble for the same reason.
     fn is_of(&self, condition: &Condition) -> bool {
-        self.type_ == condition.type_ && self.reason == condition.reason
+        let cause = self.cause.split('…').next().unwrap_or_default();
+        self.type_ == condition.type_
+            && self.reason == condition.reason
+            && condition.message.contains(cause)
     }
 
     /// Cause and remedy, as in the message of the condition.

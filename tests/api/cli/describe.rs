@@ -56,7 +56,7 @@ async fn a_cluster_is_shown_as_a_tree_with_what_it_waits_for() {
     );
     assert_eq!(lines[2], "1 free host: b");
     assert!(
-        lines[3].starts_with("waiting for Machine demo-0: 2/3 kubeadm-init, for "),
+        lines[3].starts_with("waiting for Machine demo-0: 2/3 kubeadm-init (for "),
         "{out}"
     );
     assert!(lines.contains(&"conditions:"), "{out}");
@@ -183,7 +183,7 @@ async fn a_timeout_says_what_was_waited_for() {
         .await;
     let (code, _, error) = run(site.tatara(&["--watch", "--until-ready", "--timeout", "1"]));
     assert_eq!(code, Some(1));
-    let wanted = "error: Cluster demo is not ready after 1 s; waiting for Machine demo-0: 2/3 kubeadm-init, for ";
+    let wanted = "error: Cluster demo is not ready after 1 s; waiting for Machine demo-0: 2/3 kubeadm-init (for ";
     assert!(error.starts_with(wanted), "{error}");
 }
 
