@@ -29,7 +29,11 @@ fn of_message(message: &str) -> ReportedWhy {
 
 #[test]
 fn a_finding_is_divided_and_what_no_pass_found_out_about_stays_as_it_was() {
-    let ready = condition(ConditionType::Ready, Reason::PrepareFailed, "swap is on; swapoff -a");
+    let ready = condition(
+        ConditionType::Ready,
+        Reason::PrepareFailed,
+        "swap is on; swapoff -a",
+    );
     let bootstrap = condition(ConditionType::BootstrapReady, Reason::PrepareFailed, "b");
     let conditions = [&ready, &bootstrap];
     let why = Why::new(Reason::PrepareFailed, "swap is on").remedied("swapoff -a");

@@ -124,16 +124,18 @@ fn recording() -> Plan {
     )
 }
 
-/// Records `kubeadm init` again where the host of a Node shows that it ran there, and nothing else does any more.
-pub(super) fn record(observed: &Observed, held: &Infrastructure) -> Option<Plan> {
+/// Records `kubeadm init` where the host of a Node shows that it ran there, and nothing else does. Of whoever has the turn to run
+/// it, that host is waited for.
+pub(super) fn record(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Option<Plan> {
+    let cluster = observed.cluster.as_ref()?;
+    let is_unrecorded = cluster.initialized_by.is_none() && !cluster.external && !cluster.deleting;
     let Contact::Seen(seen) = &held.contact else {
-        return None;
+        let turn = cluster.turn.as_ref().filter(|_| is_unrecorded)?;
+        let is_own = turn.machine == observed.uid() && turn.action == TurnAction::Init;
+        return is_own.then(|| plan(observed, held, now));
     };
     let owner = seen.owner.of(&observed.marker)?;
     let named = ClusterName::of(&observed.marker);
-    let is_unrecorded = observed.cluster.as_ref().is_some_and(|cluster| {
-        cluster.initialized_by.is_none() && !cluster.external && !cluster.deleting
-    });
     let is_ours = || doubt::of_another(BOOTSTRAP, &owner.marker, &held.name, named).is_none();
     (owner.initialized && is_unrecorded && is_ours()).then(recording)
 }
