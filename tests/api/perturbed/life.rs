@@ -125,8 +125,16 @@ impl Life {
             + std::fmt::Debug
             + DeserializeOwned,
     {
-        let all = self.api::<K>().list(&ListParams::default()).await;
-        all.expect("a list").items
+        let api = self.api::<K>();
+        let all = eventually("a list", async || {
+            match api.list(&ListParams::default()).await {
+                Ok(all) => Some(all),
+                // its cache of this kind begins anew
+                Err(kube::Error::Api(status)) if status.code == 429 => None,
+                Err(error) => panic!("a list: {error}"),
+            }
+        });
+        all.await.items
     }
 
     /// Waits until there are so many Machines, all Ready and of this version.
