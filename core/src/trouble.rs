@@ -152,9 +152,8 @@ pub fn of_deployment(
     child.whys(&unready, findings, &status.whys)
 }
 
-/// The most urgent trouble, and how many more there are: "Machine cp66: port 6443 is in use by sshd; stop it (2 more
-/// Machines)". Most
-/// urgent is one that needs a person to continue, then a warning, then the oldest.
+/// The most urgent trouble, and how many more there are: "Machine cp66: port 6443 is in use by sshd; stop it (and 2 more
+/// Machines)". Most urgent is one that needs a person to continue, then a warning, then the oldest.
 pub fn worst<'a>(troubles: impl IntoIterator<Item = &'a Trouble>) -> Option<String> {
     let troubles: Vec<&Trouble> = troubles
         .into_iter()

@@ -61,8 +61,14 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     }
     ready.set(false);
     tracing::info!("leading");
-    // it may have waited for days
-    definitions::check(&client).await?;
+    // it may have waited for days; an API that does not answer now did so at the start
+    match definitions::check(&client).await {
+        Ok(()) | Err(ManagerError::Api { .. }) => (),
+        Err(older) => {
+            candidacy.give_back().await;
+            return Err(older);
+        }
+    }
     let tasks = TaskTracker::new();
     let media = media::start(&args.media, &reach, &tasks, &stop).await?;
     let start = Start {

@@ -157,6 +157,13 @@ pub struct Turn {
     pub action: TurnAction,
 }
 
+impl Turn {
+    /// Whether it is for a change that comes after `kubeadm init`: there is a control plane.
+    pub fn is_later(&self) -> bool {
+        self.action != TurnAction::Init
+    }
+}
+
 /// The operation that a turn permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -247,7 +247,7 @@ pub fn take(both: &Both, wanted: &Turn) -> Step {
 /// The same, in a control plane that exists. The turn of an init that is recorded is free.
 fn take_later(both: &Both, wanted: &Turn) -> Step {
     // what it holds for one action, a Machine may hold for the next
-    let blocks = |turn: &Turn| turn.action != TurnAction::Init && turn.machine != wanted.machine;
+    let blocks = |turn: &Turn| turn.is_later() && turn.machine != wanted.machine;
     match (&both.secret.turn, &both.cluster.turn) {
         (Holder::Of(turn), other) if is_same(turn, wanted) => match other {
             Holder::Of(repeated) if is_same(repeated, wanted) => Step::Done,
@@ -339,9 +339,8 @@ pub fn settle(both: &Both) -> Step {
         return step;
     }
     if let Some(by) = &both.cluster.initialized {
-        let is_later = |turn: &Turn| turn.action != TurnAction::Init;
         return match both.holder() {
-            Some(turn) if is_later(turn) => copy_turn(both),
+            Some(turn) if turn.is_later() => copy_turn(both),
             _ => end_turn(both, by),
         };
     }

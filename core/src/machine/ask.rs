@@ -1,5 +1,6 @@
 //! When the server of a Machine is asked.
 
+use super::cluster::ObservedCluster;
 use super::member::LastLook;
 use super::observed::{Lookup, Observed};
 use super::plan::{addons, address, leaving, update};
@@ -10,17 +11,13 @@ use crate::api::conditions::{ConditionType, is_true};
 /// member beside what is recorded, and while no unit is followed whose end will wake us.
 pub fn must_ask(observed: &Observed) -> bool {
     let is_there = matches!(observed.node, Lookup::Known(Some(_)));
-    let was_there = observed
-        .machine
-        .status
-        .as_ref()
-        .is_some_and(|status| status.node_ref.is_some());
     // a Cluster that was deleted by force and applied again does not know that it has a control plane
     let is_unrecorded = observed.machine.is_control_plane()
-        && observed.cluster.as_ref().is_some_and(|cluster| {
-            cluster.initialized_by.is_none() && !cluster.external && !cluster.deleting
-        });
-    let is_done = (is_there || was_there) && !is_unrecorded;
+        && observed
+            .cluster
+            .as_ref()
+            .is_some_and(ObservedCluster::is_unrecorded);
+    let is_done = (is_there || observed.had_node()) && !is_unrecorded;
     let is_done = is_done && !observed.awaits_commands();
     let is_asked = address::is_due(observed)
         || update::is_due(observed)

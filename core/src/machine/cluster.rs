@@ -62,3 +62,10 @@ pub struct ObservedCluster {
     /// Machines of the cluster that are no control plane, while it is being deleted; counted for a control plane only.
     pub workers_left: usize,
 }
+
+impl ObservedCluster {
+    /// Whether its control plane, which is ours and stays, is not recorded on the Cluster: not made yet, or its record was lost.
+    pub fn is_unrecorded(&self) -> bool {
+        self.initialized_by.is_none() && !self.external && !self.deleting
+    }
+}

@@ -3,7 +3,6 @@
 use kube::ResourceExt;
 
 use super::Observed;
-use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::LABEL_CLUSTER;
 use crate::machine::plan::doubt::{self, ClusterName};
@@ -26,10 +25,11 @@ pub(super) fn found(observed: &Observed) -> Finding {
     if observed.initialized_by.is_some() {
         return Finding::yes(NAME, Reason::Initialized, "");
     }
+    // a Node, or a turn that comes after init, shows that there is one
+    let has_one = observed.machines.iter().any(|m| m.control_plane && m.ready);
     match &observed.turn {
-        Some(turn) if turn.action != TurnAction::Init => {
-            doubt::without_record(NAME, ClusterName::of_cluster(&observed.cluster))
-        }
+        Some(turn) if turn.is_later() => lost_record(observed),
+        None if has_one => lost_record(observed),
         Some(turn) if observed.is_holder_gone => {
             let cluster = ClusterName::of_cluster(&observed.cluster);
             let message = format!(
@@ -74,6 +74,11 @@ pub(super) fn found(observed: &Observed) -> Finding {
             Finding::no(NAME, Reason::NoControlPlaneMachine, message)
         }
     }
+}
+
+fn lost_record(observed: &Observed) -> Finding {
+    doubt::without_record(ClusterName::of_cluster(&observed.cluster))
+        .finding(ConditionType::ControlPlaneInitialized)
 }
 
 /// The most urgent trouble of the control-plane Machines.

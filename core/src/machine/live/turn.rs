@@ -40,7 +40,7 @@ pub fn of_removal(observed: &Observed) -> TurnAction {
 /// What came of taking the turn, in the Cluster of this UID.
 pub fn taken(marker: &Marker, cluster_uid: &str, action: TurnAction, step: Step) -> Outcome {
     if let Step::Blocked(by) = &step
-        && by.action != TurnAction::Init
+        && by.is_later()
     {
         let message = joining::busy(by, cluster_uid, marker);
         return Outcome::NotYet(blocked(action, message));

@@ -41,7 +41,7 @@ pub fn held(step: Step) -> Held {
 /// ends.
 pub fn later(both: &Both) -> Option<&Turn> {
     let holder = both.holder();
-    holder.filter(|turn| turn.action != TurnAction::Init)
+    holder.filter(|turn| turn.is_later())
 }
 
 /// Why that turn is over: `machine`, the one of its holder's name, is not the holder. `None` if it is.

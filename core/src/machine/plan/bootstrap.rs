@@ -14,7 +14,6 @@ use super::{
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::machine_uid;
-use crate::control_plane::turn::Doubt;
 use crate::kubeadm::version;
 use crate::node::{JobKind, Marker, Observation};
 use crate::proof::{Evidence, Proof};
@@ -126,18 +125,22 @@ fn recording() -> Plan {
 
 /// Records `kubeadm init` where the host of a Node shows that it ran there, and nothing else does. Of whoever has the turn to run
 /// it, that host is waited for.
-pub(super) fn record(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Option<Plan> {
-    let cluster = observed.cluster.as_ref()?;
-    let is_unrecorded = cluster.initialized_by.is_none() && !cluster.external && !cluster.deleting;
+pub(super) fn record_beside_node(
+    observed: &Observed,
+    held: &Infrastructure,
+    now: Timestamp,
+) -> Option<Plan> {
+    let cluster = observed.cluster.as_ref();
+    let cluster = cluster.filter(|cluster| cluster.is_unrecorded())?;
     let Contact::Seen(seen) = &held.contact else {
-        let turn = cluster.turn.as_ref().filter(|_| is_unrecorded)?;
+        let turn = cluster.turn.as_ref()?;
         let is_own = turn.machine == observed.uid() && turn.action == TurnAction::Init;
         return is_own.then(|| plan(observed, held, now));
     };
     let owner = seen.owner.of(&observed.marker)?;
     let named = ClusterName::of(&observed.marker);
     let is_ours = || doubt::of_another(BOOTSTRAP, &owner.marker, &held.name, named).is_none();
-    (owner.initialized && is_unrecorded && is_ours()).then(recording)
+    (owner.initialized && is_ours()).then(recording)
 }
 
 fn control_plane(
@@ -170,12 +173,8 @@ fn control_plane(
             Plan::waiting(doubt.finding(BOOTSTRAP, named))
         }
         // the turn of a later change: the record of init was lost, and comes again from the initialised host
-        (None, Some(turn)) if turn.action != TurnAction::Init => {
-            let by = cluster.initialized_by_secret.clone();
-            Plan::waiting(match by.map(Doubt::RecordOnSecretOnly) {
-                Some(doubt) => doubt.finding(BOOTSTRAP, named),
-                None => doubt::without_record(BOOTSTRAP, named),
-            })
+        (None, Some(turn)) if turn.is_later() => {
+            Plan::waiting(doubt::lost_record(cluster, named).finding(BOOTSTRAP))
         }
         (None, Some(turn)) if turn.machine != observed.uid() => {
             Plan::waiting(doubt::blocked(BOOTSTRAP, turn, named))

@@ -1,5 +1,6 @@
 //! Messages for a turn that another Machine has, and for objects that contradict each other.
 
+use super::super::cluster::ObservedCluster;
 use crate::Why;
 use crate::api::cluster::{Cluster, Turn};
 use crate::api::conditions::{ConditionType, Finding, Reason};
@@ -114,16 +115,26 @@ pub fn blocked(condition: ConditionType, by: &Turn, cluster: ClusterName) -> Fin
     )
 }
 
-/// Neither the Cluster nor its CA Secret records which Machine ran `kubeadm init`, and a later change has the turn.
-pub fn without_record(condition: ConditionType, cluster: ClusterName) -> Finding {
+/// The Cluster does not record which Machine ran `kubeadm init`, though there is a control plane.
+pub fn lost_record(observed: &ObservedCluster, cluster: ClusterName) -> Why {
+    match observed.initialized_by_secret.clone() {
+        Some(by) => {
+            let doubt = Doubt::RecordOnSecretOnly(by);
+            Why::new(doubt.reason(), doubt.message(cluster))
+        }
+        None => without_record(cluster),
+    }
+}
+
+/// Nor does its CA Secret.
+pub fn without_record(cluster: ClusterName) -> Why {
     let ClusterName { namespace, name } = cluster;
     let cause = format!(
-        "Cluster {name} and its CA Secret have lost the record of the Machine that ran kubeadm init; it is written again once the host of that Machine answers."
+        "Cluster {name} and its CA Secret have lost the record of the Machine that ran kubeadm init; it is written again once the host of that Machine answers, if there still is one."
     );
-    let why = Why::new(Reason::InitRecordMissing, cause).remedied(format!(
-        "If that does not come, record a Machine whose control plane runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}=$(kubectl -n {namespace} get machine NAME -o jsonpath='{{.metadata.uid}}')"
-    ));
-    why.finding(condition)
+    Why::new(Reason::InitRecordMissing, cause).remedied(format!(
+        "If that does not come, record a Machine whose control plane runs (or, if none does, delete the Cluster, which resets all of its hosts): kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}=$(kubectl -n {namespace} get machine NAME -o jsonpath='{{.metadata.uid}}')"
+    ))
 }
 
 /// The marker on the host of a Machine records `kubeadm init`, but another Machine is recorded as the one that ran it.

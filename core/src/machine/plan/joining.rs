@@ -246,7 +246,7 @@ pub fn has_turn(observed: &Observed, cluster: &ObservedCluster, action: TurnActi
 /// The turn of another Machine, if it counts in a control plane that exists.
 fn turn_of_another<'a>(observed: &Observed, cluster: &'a ObservedCluster) -> Option<&'a Turn> {
     let turn = cluster.turn.as_ref()?;
-    (turn.machine != observed.uid() && turn.action != TurnAction::Init).then_some(turn)
+    (turn.machine != observed.uid() && turn.is_later()).then_some(turn)
 }
 
 /// Why it changes nothing now: another Machine has the turn, or a job of another changes its member, whoever has the turn. A

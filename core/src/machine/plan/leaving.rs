@@ -7,6 +7,7 @@ use super::super::cluster::ObservedCluster;
 use super::super::observed::{Contact, Lookup, Observed, Placement};
 use super::address::Giving;
 use super::delete::deleting;
+use super::doubt::{self, ClusterName};
 use super::joining::{has_turn, in_the_way};
 use super::{Action, Plan, address, update};
 use crate::api::cluster::{Turn, TurnAction};
@@ -43,9 +44,8 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
         if let OnHost::Runs(why) | OnHost::MayRun(why) = kubeadm_on_host(observed) {
             return Leaving::Waits(deleting(Reason::WaitingForHost, why));
         }
-        let is_later = |turn: &Turn| turn.action != TurnAction::Init;
         let own = cluster.turn.as_ref();
-        let ends = own.is_some_and(|turn| turn.machine == observed.uid() && is_later(turn));
+        let ends = own.is_some_and(|turn| turn.machine == observed.uid() && turn.is_later());
         let proof = observed.member_proof(members).filter(|_| ends);
         return Leaving::Removed(proof.map(TurnIsOver::Member));
     };
@@ -126,11 +126,10 @@ fn give_back_unused(observed: &Observed, plan: &mut Plan) {
 pub fn is_asked(observed: &Observed) -> bool {
     observed.cluster.as_ref().is_some_and(|cluster| {
         let records = [&cluster.initialized_by, &cluster.initialized_by_secret];
-        let is_later = |turn: &Turn| turn.action != TurnAction::Init;
         // the records may be lost: what has come after init shows it too
         let is_made = records.iter().any(|record| record.is_some())
             || observed.had_node()
-            || cluster.turn.as_ref().is_some_and(is_later);
+            || cluster.turn.as_ref().is_some_and(Turn::is_later);
         is_made && !cluster.external && !cluster.deleting
     }) && observed.acts_as_control_plane()
         && observed.is_begun()
@@ -204,6 +203,11 @@ fn kubeadm_on_host(observed: &Observed) -> OnHost {
 fn unread(observed: &Observed, cluster: &ObservedCluster, why: &str) -> Finding {
     if cluster.other_control_planes.is_empty() && observed.is_initializer() {
         return last(cluster);
+    }
+    // etcd is read of a control plane that is recorded
+    if cluster.initialized_by.is_none() {
+        let why = doubt::lost_record(cluster, ClusterName::of(&observed.marker));
+        return deleting(why.reason, why.message());
     }
     let message = format!(
         "the etcd member of this Machine stays until the manager reads a list of etcd members that has a quorum: {why}. Condition EtcdHealthy of Cluster {} has the remedy",

@@ -180,7 +180,7 @@ fn held_plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan
     let machine = observed.virtual_machine.as_ref();
     let first = machine.and_then(|machine| virtual_machine::plan(observed, machine, now));
     let mut plan = match (&observed.node, first) {
-        (Lookup::Known(Some(node)), None) => bootstrap::record(observed, held, now)
+        (Lookup::Known(Some(node)), None) => bootstrap::record_beside_node(observed, held, now)
             .unwrap_or_else(|| commands::plan(observed, held, node, now)),
         (Lookup::Known(Some(node)), Some(trouble)) => {
             let running = running::plan(observed, node);

@@ -138,6 +138,20 @@ fn expect(case: &str, observed: &Observed, actions: &[Action], says: (&str, &str
 }
 
 #[test]
+fn a_cluster_whose_control_plane_has_a_node_and_no_record_says_so() {
+    let mut lost = observed(&json!({}));
+    lost.machines = vec![machine(true, false)];
+    let says = ("Ready", "InitRecordMissing", &["annotate cluster"][..]);
+    expect("at rest", &lost, &[], says);
+    lost.machines[0].ready = false;
+    lost.turn = Some(Turn {
+        action: TurnAction::Join,
+        ..turn()
+    });
+    expect("while another joins", &lost, &[], says);
+}
+
+#[test]
 fn a_cluster_says_what_it_waits_for() {
     let condition = "Ready";
     let new = observed(&json!({}));
@@ -164,6 +178,7 @@ fn a_cluster_says_what_it_waits_for() {
     assert!(!plan(&applied).findings.iter().any(asks));
     let mut preparing = observed(&json!({}));
     preparing.machines = vec![machine(true, false)];
+    preparing.machines[0].ready = false;
     expect(
         "preparing",
         &preparing,

@@ -136,3 +136,27 @@ fn a_control_plane_leaves_after_its_drain_and_through_etcd() {
     let says = ("Deleting", "Releasing", &[][..]);
     expect("all go", &plan(&all, at(1)), &[left[3].clone()], says);
 }
+
+#[test]
+fn what_leaves_a_control_plane_without_a_record_says_how_that_is_recorded() {
+    let of = |secret: Option<&str>| {
+        beside(deleted(running(control_plane()), at(0)), |cluster| {
+            cluster.initialized_by = None;
+            cluster.initialized_by_secret = secret.map(Into::into);
+            cluster.etcd = Lookup::NotYet("not asked".into());
+            cluster.turn = Some(turn(ME, TurnAction::Remove));
+        })
+    };
+    let parts = ["annotate cluster", "delete the Cluster"];
+    for (case, secret, reason) in [
+        ("none is left", None, "InitRecordMissing"),
+        ("that on the Secret", Some(OTHER), "ControlPlaneInDoubt"),
+    ] {
+        expect(
+            case,
+            &plan(&of(secret), at(1)),
+            &[],
+            ("Deleting", reason, &parts),
+        );
+    }
+}
