@@ -189,11 +189,10 @@ impl Site {
     /// `kill -9`, and another one that leads at once.
     pub fn restart_manager(&mut self) {
         self.stop_manager();
-        // a dead leader's Lease would be waited for
-        self.kubectl(
-            &["delete", "lease", "tatara", "--namespace=tatara-system"],
-            "",
-        );
+        // a dead leader's Lease would be waited for; one that was killed at once has none yet
+        let lease = ["lease", "tatara", "--namespace=tatara-system"];
+        let delete = [&["delete", "--ignore-not-found"], &lease[..]].concat();
+        self.kubectl(&delete, "");
         self.start_manager();
     }
 
