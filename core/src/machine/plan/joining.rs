@@ -34,7 +34,10 @@ pub(super) fn plan(
     if let Lookup::Unknown(why) | Lookup::NotYet(why) = &observed.node {
         return wait(Reason::WaitingForControlPlane, why.clone());
     }
-    if job::runs_or_ran(observed, seen, JobKind::Join) {
+    // one whose marker says that it joined has its member; what is left of its job are the steps after kubeadm
+    let owner = seen.owner.of(&observed.marker);
+    let is_joined = owner.is_some_and(|owner| owner.joined);
+    if is_joined || job::runs_or_ran(observed, seen, JobKind::Join) {
         return run(observed, seen, JobKind::Join, now);
     }
     if let Some(namesake) = &observed.namesake {

@@ -150,6 +150,18 @@ fn the_commands_of_a_control_plane_are_tried_again_before_and_after_its_node_is_
     expect("no node yet", &plan(&early, at(0)), &init, says);
 }
 
+/// Its etcd member serves: it is not taken for one that an attempt to join left.
+#[test]
+fn the_commands_of_one_that_has_joined_are_tried_again_and_its_member_stays() {
+    let join = [Action::RunJob(JobKind::Join)];
+    let says = ("BootstrapReady", "PostKubeadmCommandsFailed", &[FAILS][..]);
+    let failed = failed_in("post-kubeadm");
+    let joined = beside_node(with_command(control_plane()), JobKind::Join, failed, true);
+    let mut early = members::of_two(joined);
+    early.node = Lookup::Known(None);
+    expect("no node yet", &plan(&early, at(0)), &join, says);
+}
+
 /// kubeadm would first undo what it finds.
 #[test]
 fn a_kubeadm_that_failed_is_not_run_again_under_a_node_that_is_there() {

@@ -55,6 +55,13 @@ fn beside(observed: Observed, change: impl FnOnce(&mut ObservedCluster)) -> Obse
     })
 }
 
+/// A cluster with the member of this Machine, and another's.
+pub(super) fn of_two(observed: Observed) -> Observed {
+    beside(observed, |cluster| {
+        cluster.etcd = Lookup::Known(etcd_at(&[OWN, FIRST]));
+    })
+}
+
 fn unhealthy(addresses: &[&str], which: &str) -> Lookup<Arc<Members>> {
     let mut members = (*etcd_at(addresses)).clone();
     let id = members.at(which).expect("a member").id;
