@@ -191,6 +191,11 @@ pub fn fence(observed: &Observed, error: &ContactError, now: Timestamp, plan: &m
     let Some(heard) = observed.bmc.as_ref().filter(|_| may) else {
         return;
     };
+    if let Some(why) = reinstall::was_anothers(observed) {
+        let text = format!("; its power is not cut: {why}");
+        add(plan, ConditionType::Available, None, &text);
+        return;
+    }
     if let Err(problem) = &heard.power {
         let text = format!("; its power could not be cut: {}", problem.message);
         add(plan, ConditionType::Available, None, &text);

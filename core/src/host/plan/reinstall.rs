@@ -184,11 +184,16 @@ fn strangers(observed: &Observed) -> Option<String> {
             _ => whose("its marker, or the Kubernetes on it, belongs to something else"),
         };
     }
+    was_anothers(observed)
+}
+
+/// That the host belonged to another when it last answered, where it did.
+pub(super) fn was_anothers(observed: &Observed) -> Option<String> {
     let status = observed.host.status.as_ref()?;
     let clean = find(&status.conditions, ConditionType::Clean)?;
     match Reason::parse(&clean.reason)? {
-        Reason::Occupied | Reason::Orphaned => whose(
-            "when it last answered, its marker, or the Kubernetes on it, belonged to something else",
+        Reason::Occupied | Reason::Orphaned => Some(
+            "when it last answered, its marker, or the Kubernetes on it, belonged to something else, and is left alone; see condition Clean".into(),
         ),
         _ => None,
     }

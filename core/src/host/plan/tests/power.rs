@@ -287,6 +287,7 @@ fn no_power_is_cut_of_what_answers_or_is_not_let_go_or_is_not_ours_alone() {
     twin.twins.bmc = vec!["default/h9".into()];
     let mut kept = claim("m", true);
     kept["spec"]["maintenance"] = true.into();
+    let strange = &[since_0[0], ("Clean", "False", "Orphaned")];
     let mut paused = claim("m", true);
     paused["metadata"]["annotations"] = json!({ (ANNOTATION_PAUSED): "" });
     let cases = [
@@ -297,6 +298,7 @@ fn no_power_is_cut_of_what_answers_or_is_not_let_go_or_is_not_ours_alone() {
         ("BMC of two Hosts", twin),
         ("maintenance", on(host(&kept, since_0, silent()))),
         ("paused", on(host(&paused, since_0, silent()))),
+        ("another's", on(host(&claim("m", true), strange, silent()))),
         ("never asked", host(&claim("m", true), since_0, silent())),
     ];
     for (case, observed) in cases {
