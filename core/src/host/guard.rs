@@ -29,6 +29,8 @@ pub struct ControlPlaneOrigin {
     pub by_secret: Option<String>,
     /// `sha256:<hex>` of its CA certificate, once it was read.
     pub authority: Option<String>,
+    /// The turn is taken for a change that comes after `kubeadm init`: there is a control plane, though its records may be lost.
+    pub has_later_turn: bool,
     /// The members of its etcd, according to the last list that its quorum confirmed.
     pub members: Option<Arc<Members>>,
 }
@@ -50,9 +52,9 @@ impl ControlPlaneOrigin {
         self.name == claim.cluster && !self.is_deleting
     }
 
-    /// Whether a control plane of it is recorded: the members of its etcd are read live.
+    /// Whether a control plane of it is recorded, or is being changed: the members of its etcd are read live.
     pub fn is_made(&self) -> bool {
-        self.by.is_some() || self.by_secret.is_some()
+        self.by.is_some() || self.by_secret.is_some() || self.has_later_turn
     }
 
     fn is_by(&self, uid: &str) -> bool {

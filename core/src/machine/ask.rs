@@ -1,9 +1,11 @@
 //! When the server of a Machine is asked.
 
+use k8s_openapi::jiff::Timestamp;
+
 use super::cluster::ObservedCluster;
 use super::member::LastLook;
-use super::observed::{Lookup, Observed};
-use super::plan::{addons, address, leaving, update};
+use super::observed::{Lookup, Observed, Stuck};
+use super::plan::{addons, address, leaving, release, update};
 use crate::api::conditions::{ConditionType, is_true};
 
 /// The host is asked only where nothing else can tell: before there is a Node, or the commands after kubeadm have
@@ -24,6 +26,36 @@ pub fn must_ask(observed: &Observed) -> bool {
         || addons::is_due(observed)
         || is_member_in_doubt(observed);
     observed.follow.is_none() && (is_asked || (!is_done && !observed.is_deleting()))
+}
+
+/// The same of a host that it has released. Its own controller tells how far that is; the host is asked when it has been reset, before
+/// a member that etcd still lists there is removed, and before a time limit gives it up that was silent: it may answer by now.
+pub fn must_ask_released(observed: &Observed, host: Released<'_>, now: Timestamp) -> bool {
+    let is_over = host.is_freed && host.stuck.is_none();
+    let is_given_up = match host.stuck {
+        Some(Stuck::Retained) => return true,
+        Some(Stuck::Silent(since)) => {
+            release::end(observed, since, now).is_some_and(|end| end <= now)
+        }
+        _ => false,
+    };
+    let etcd = observed.cluster.as_ref().map(|cluster| &cluster.etcd);
+    let is_listed = match etcd {
+        Some(Lookup::Known(members)) => members.of(&[host.address], &[]).is_some(),
+        _ => false,
+    };
+    is_over || is_given_up || (is_listed && leaving::is_asked(observed))
+}
+
+/// A host that a Machine has released, as its conditions tell.
+#[derive(Clone, Copy, Debug)]
+pub struct Released<'a> {
+    /// Its address for other nodes.
+    pub address: &'a str,
+    /// Why it is not reset.
+    pub stuck: Option<Stuck>,
+    /// It was reset and waits for its Machine, or is not reset because of its control plane.
+    pub is_freed: bool,
 }
 
 /// Whether a job may change the member of a control plane beside what is recorded, and the host tells: this process has not asked it

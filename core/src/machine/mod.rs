@@ -13,7 +13,7 @@ pub mod plan;
 pub mod status;
 pub mod units;
 
-pub use ask::must_ask;
+pub use ask::{Released, must_ask, must_ask_released};
 pub use cluster::ObservedCluster;
 pub use member::{ControlPlaneMachine, LastLook};
 pub use neighbours::{AddonsDue, Neighbours};

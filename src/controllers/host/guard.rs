@@ -7,6 +7,7 @@ use super::Hosts;
 use crate::controllers::machine::turn;
 use crate::engine::ReconcileError;
 use crate::store::Item;
+use tatara_core::api::cluster::Turn;
 use tatara_core::api::{Cluster, Host};
 use tatara_core::host::Contact;
 use tatara_core::host::guard::{ControlPlaneOrigin, guards, marked, may_be_of_control_plane};
@@ -44,7 +45,8 @@ pub fn known(controller: &Hosts, host: &Host, contact: &Contact) -> Vec<ControlP
 /// is; where no list of the members can be read, none is recorded for the host's claim.
 ///
 /// # Errors
-/// `ReconcileError::Conflict` when one may be; `Api` when the Clusters or their CA Secrets cannot be read.
+/// `ReconcileError::Conflict` when one is; `Other` when etcd gives no list of its members; `Api` when the Clusters or their CA
+/// Secrets cannot be read.
 pub async fn must_have_none(
     controller: &Hosts,
     (host, contact): (&Host, &Contact),
@@ -64,14 +66,14 @@ pub async fn must_have_none(
         let mut made = ControlPlaneOrigin::of(cluster);
         if made.may_be_of(claim) {
             let both = turn::now(turns, cluster).await?;
-            made.by = both.cluster.initialized;
-            made.by_secret = both.secret.initialized;
+            made.by.clone_from(&both.cluster.initialized);
+            made.by_secret.clone_from(&both.secret.initialized);
+            made.has_later_turn = both.holder().is_some_and(Turn::is_later);
             if made.is_made() && may_have_member(controller, host, contact) {
                 let members = controller.control_planes.look(cluster).await;
                 // no answer is no proof
-                made.members = Some(members.map_err(|why| ReconcileError::Conflict {
-                    what: format!("{what} of Host {}: {why}", host.name_any()),
-                })?);
+                let asks = || format!("ask etcd before {what} of Host {}", host.name_any());
+                made.members = Some(members.map_err(|why| ReconcileError::other(asks(), why))?);
             }
         }
         all.push(made);

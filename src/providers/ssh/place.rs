@@ -14,12 +14,12 @@ use tatara_core::api::names::{ANNOTATION_HOST, LABEL_CLUSTER};
 use tatara_core::api::{Host, MachineProviderSpec, SshMachineProviderSpec};
 use tatara_core::host::PowerState;
 use tatara_core::machine::kind::PlaceKind;
-use tatara_core::machine::must_ask;
 use tatara_core::machine::plan::claim::{self, Chooser};
 use tatara_core::machine::plan::crowd::kind_of;
 use tatara_core::machine::{
     Contact, HostChoice, Infrastructure, Observed, Placement, Stuck, Unheld,
 };
+use tatara_core::machine::{Released, must_ask, must_ask_released};
 use tatara_core::node::{Marker, Ownership};
 
 /// The Host that the Machine holds, contacted only if the plan needs that; without one, the Host that it could
@@ -206,11 +206,18 @@ async fn held(ssh: &Ssh, observed: &Observed, host: &Host) -> Infrastructure {
         .as_ref()
         .is_some_and(|consumer| consumer.releasing);
     let stuck = stuck(host).filter(|_| releasing);
+    let address = target::node_address(host);
     let asks = if releasing {
-        stuck == Some(Stuck::Retained) || (stuck.is_none() && is_freed(host))
+        let released = Released {
+            address: &address,
+            stuck,
+            is_freed: is_freed(host),
+        };
+        must_ask_released(observed, released, crate::clock::now())
     } else {
         must_ask(observed)
     };
+    let is_silent = matches!(stuck, Some(Stuck::Silent(_)));
     let power = match stuck {
         Some(Stuck::Fenced | Stuck::Retained) if host.spec.bmc.is_some() => {
             Some(power(ssh, host).await)
@@ -219,9 +226,10 @@ async fn held(ssh: &Ssh, observed: &Observed, host: &Host) -> Infrastructure {
     };
     Infrastructure {
         name: host.name_any(),
-        address: Some(target::node_address(host)),
+        address: Some(address),
         releasing,
-        contact: match off(host) {
+        // that it is off may be as old as that it is silent
+        contact: match off(host).filter(|_| !is_silent) {
             _ if !asks => Contact::NotAsked,
             Some(contact) => contact,
             None => {

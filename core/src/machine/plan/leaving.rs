@@ -13,7 +13,7 @@ use super::{Action, Plan, address, update};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{Finding, Reason};
 use crate::control_plane::{Change, Member, Members, Obstacle, permits};
-use crate::node::JobKind;
+use crate::node::{JobKind, Ownership};
 use crate::proof::TurnIsOver;
 
 /// What a Machine that is being deleted still is to the etcd of its cluster.
@@ -49,6 +49,9 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
         let proof = observed.member_proof(members).filter(|_| ends);
         return Leaving::Removed(proof.map(TurnIsOver::Member));
     };
+    if let Some(why) = is_anothers(observed, member) {
+        return Leaving::Waits(why);
+    }
     // without its member kubeadm would wait for minutes
     if let OnHost::Runs(why) = kubeadm_on_host(observed) {
         return Leaving::Waits(deleting(Reason::WaitingForHost, why));
@@ -76,6 +79,36 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
             Leaving::Waits(deleting(obstacle.reason(), message))
         }
     }
+}
+
+/// Why the member at its address stays: its host is another Machine's, as after a restore, and so may the member be.
+fn is_anothers(observed: &Observed, member: &Member) -> Option<Finding> {
+    let Placement::Held(held) = &observed.placement else {
+        return None;
+    };
+    let whose = match &held.contact {
+        Contact::Seen(seen) => match &seen.owner {
+            Ownership::Owner(owner) if seen.owner.of(&observed.marker).is_none() => format!(
+                "its marker names Machine {}/{} (uid {})",
+                owner.marker.namespace, owner.marker.machine, owner.marker.uid
+            ),
+            Ownership::Unreadable(why) => format!("its marker cannot be read ({why})"),
+            Ownership::Owner(_) | Ownership::Nobody => return None,
+        },
+        // as it was when its own controller asked it last
+        Contact::NotAsked | Contact::Unreachable { .. } | Contact::SelfRegistering(_) => {
+            let (reason, why) = held.why.as_ref()?;
+            let strange = [Reason::Orphaned, Reason::Occupied];
+            let is_strange = Reason::parse(reason).is_some_and(|reason| strange.contains(&reason));
+            is_strange.then(|| why.clone())?
+        }
+    };
+    let message = format!(
+        "etcd member {} stays, and with it this Machine: it may be another's by now. Host {}: {whose}. Condition Clean of that Host has the remedy",
+        member.label(),
+        held.name
+    );
+    Some(deleting(Reason::Orphaned, message))
 }
 
 /// Why one whose member serves leaves later: another control plane is ready to join, and etcd has a member more meanwhile. None

@@ -20,7 +20,7 @@ pub mod joining;
 pub mod leaving;
 pub mod placement;
 pub mod recorded;
-mod release;
+pub mod release;
 mod requirements;
 mod retained;
 pub use action::{Acquire, Action, Power, Release};

@@ -3,6 +3,7 @@
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
+use super::super::cluster::ObservedCluster;
 use super::super::observed::{Contact, Infrastructure, Observed, Placement, Stuck};
 use super::delete::{API_AGAIN, cluster_goes, deleted_at, deleting, finish, gone, of_user};
 use super::doubt::{self, ClusterName};
@@ -37,6 +38,12 @@ pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan 
             .as_ref()
             .is_some_and(|follow| follow.job.kind == JobKind::Reset);
     let has_passed = !is_tried && end.is_some_and(|end| end <= now);
+    if let Some(doubt) = is_back(held).filter(|_| has_passed) {
+        return Plan {
+            next: Next::After(API_AGAIN),
+            ..Plan::waiting(deleting(Reason::WaitingForHost, doubt))
+        };
+    }
     if let Some(proof) = Proof::of_time_limit(observed.uid(), has_passed) {
         return gone(observed, &proof);
     }
@@ -78,6 +85,18 @@ pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan 
     }
 }
 
+/// Why a host that its conditions call silent is not given up, though its time limit has passed: they may be old, as after an outage
+/// of the manager or a restore.
+fn is_back(held: &Infrastructure) -> Option<String> {
+    let then = match &held.contact {
+        Contact::Unreachable { reason, .. } if *reason != Reason::SshBusy => return None,
+        Contact::Seen(_) => "answers again; its reset goes on",
+        _ => "is asked once more before it is given up",
+    };
+    let is_silent = matches!(held.stuck, Some(Stuck::Silent(_)));
+    is_silent.then(|| format!("Host {} {then}", held.name))
+}
+
 /// A wait, and nobody's to end: whoever gives the host up meanwhile hands out one on which kubeadm may run.
 fn awaits_step(observed: &Observed, held: &Infrastructure, end: Option<Timestamp>) -> Finding {
     let why = held
@@ -110,7 +129,10 @@ fn left_alone(observed: &Observed, held: &Infrastructure) -> Plan {
             host_is_gone(observed)
         )
     };
-    Plan::waiting(deleting(Reason::WaitingForHost, message))
+    // a pause is somebody's will; the others end by nobody's doing, so what owns the Machine warns of them as well
+    let faults = [Reason::Orphaned, Reason::Occupied];
+    let fault = Reason::parse(&reason).filter(|reason| faults.contains(reason));
+    Plan::waiting(deleting(fault.unwrap_or(Reason::WaitingForHost), message))
 }
 
 /// Its own controller reports the progress of the reset; once it reports success, the host itself is queried.
@@ -204,7 +226,7 @@ fn made_control_plane(observed: &Observed, seen: &Observation) -> bool {
     let owner = seen.owner.of(&observed.marker);
     let cluster = observed.cluster.as_ref();
     owner.is_some_and(|owner| owner.initialized)
-        && cluster.is_some_and(|cluster| !cluster.deleting && cluster.initialized_by.is_none())
+        && cluster.is_some_and(ObservedCluster::is_unrecorded)
 }
 
 /// Whether another Machine is recorded as the one that made the control plane of its Cluster, which stays.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use tatara_core::api::cluster::TurnAction;
 use tatara_core::api::conditions::{ConditionType, Reason, Status};
 use tatara_core::control_plane::turn::{give_back, record_found};
 use tatara_core::host::guard::{ControlPlaneOrigin, guards, may_be_of_control_plane, may_have};
@@ -190,6 +191,7 @@ fn is_rival(object: &Host, other: &Host) -> bool {
 /// The Cluster, as its hosts are guarded for it; with the members of its etcd, as they were read last.
 fn origin(known: &Objects, state: Option<&State>) -> ControlPlaneOrigin {
     let uid = |by: u8| UIDS[usize::from(by)].to_owned();
+    let turn = known.secret.turn.or(known.cluster.turn);
     ControlPlaneOrigin {
         namespace: "default".into(),
         name: "a".into(),
@@ -198,6 +200,7 @@ fn origin(known: &Objects, state: Option<&State>) -> ControlPlaneOrigin {
         by: known.cluster.initialized.map(uid),
         by_secret: known.secret.initialized.map(uid),
         authority: Some(AUTHORITY.into()),
+        has_later_turn: turn.is_some_and(|(_, action)| action != TurnAction::Init),
         members: state
             .filter(|state| state.memory.connected && known.cluster.initialized.is_some())
             .and_then(|state| state.members_now().ok())

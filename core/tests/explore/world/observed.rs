@@ -9,8 +9,8 @@ use tatara_core::api::conditions::Reason;
 use tatara_core::api::{self, MachineProviderSpec};
 use tatara_core::machine::plan::claim::{Chooser, choose};
 use tatara_core::machine::{
-    Contact, HostChoice, Infrastructure, Lookup, Namesake, Observed, Placement, Stuck, Unheld,
-    must_ask, own_node,
+    Contact, HostChoice, Infrastructure, Lookup, Namesake, Observed, Placement, Released, Stuck,
+    Unheld, must_ask, must_ask_released, own_node,
 };
 use tatara_core::node::{Attempts, Follow, Identities, JobKind};
 
@@ -107,13 +107,18 @@ fn infrastructure(view: &View, held: usize, observed: &Observed) -> Infrastructu
     let stuck = stuck(object).filter(|_| releasing);
     let asks = if releasing {
         let freed = [Reason::Freeing, Reason::LastControlPlane];
-        stuck.is_none()
-            && object
-                .available
-                .is_some_and(|(_, why)| freed.contains(&why))
+        let available = object.available;
+        let released = Released {
+            address: address(held),
+            stuck,
+            is_freed: available.is_some_and(|(_, why)| freed.contains(&why)),
+        };
+        must_ask_released(observed, released, at(0))
     } else {
         must_ask(observed)
     };
+    let strange = [Reason::Orphaned, Reason::Occupied];
+    let strange = object.available.filter(|(_, why)| strange.contains(why));
     Infrastructure {
         name: host_name(held).into(),
         address: Some(address(held).into()),
@@ -124,7 +129,7 @@ fn infrastructure(view: &View, held: usize, observed: &Observed) -> Infrastructu
         },
         stuck,
         power: None,
-        why: None,
+        why: strange.map(|(_, why)| (why.as_str().into(), String::new())),
     }
 }
 

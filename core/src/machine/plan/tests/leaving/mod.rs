@@ -51,6 +51,10 @@ fn silent_since(observed: Observed, since: Timestamp) -> Observed {
     let mut observed = released(observed);
     if let Placement::Held(held) = &mut observed.placement {
         held.stuck = Some(Stuck::Silent(since));
+        held.contact = Contact::Unreachable {
+            reason: Reason::SshUnreachable,
+            message: "no route".into(),
+        };
     }
     observed
 }
@@ -328,6 +332,33 @@ fn the_limit_of_a_silent_host_runs_from_the_silence_and_from_the_deletion() {
             assert_eq!(plan.next, Next::After(Duration::from_secs(1)));
         }
     }
+}
+
+/// The condition that calls it silent may be from before an outage of the manager.
+#[test]
+fn a_host_is_given_up_by_its_time_limit_only_where_it_is_still_silent() {
+    let silent = edited(
+        silent_since(deleting(running(worker())), at(0)),
+        &release_limit(60),
+    );
+    let busy = Contact::Unreachable {
+        reason: Reason::SshBusy,
+        message: "too many".into(),
+    };
+    let again = "is asked once more";
+    for (contact, part) in [
+        (says(unmarked(Vec::new())), "answers again"),
+        (Contact::NotAsked, again),
+        (busy, again),
+    ] {
+        let mut observed = silent.clone();
+        if let Placement::Held(held) = &mut observed.placement {
+            held.contact = contact;
+        }
+        let says = ("Deleting", "WaitingForHost", &[part][..]);
+        expect(part, &plan(&observed, at(60)), &[], says);
+    }
+    assert_eq!(plan(&silent, at(60)).actions, over(&by_limit()));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! A control plane that leaves: when it may, and the turn that it has meanwhile.
 
 use super::*;
+use crate::machine::observed::Stuck;
+use crate::machine::{Released, must_ask_released};
 
 #[test]
 fn one_that_may_not_leave_yet_keeps_no_turn_from_those_in_its_way() {
@@ -157,6 +159,106 @@ fn what_leaves_a_control_plane_without_a_record_says_how_that_is_recorded() {
             &plan(&of(secret), at(1)),
             &[],
             ("Deleting", reason, &parts),
+        );
+    }
+}
+
+/// As after a restore from before that Machine: etcd lists its member at the same address.
+#[test]
+fn a_member_stays_whose_host_shows_that_it_is_anothers() {
+    let marker = Marker {
+        machine: "cp-9".into(),
+        uid: OTHER.into(),
+        ..control_plane().marker
+    };
+    let joined = |marker| {
+        Ownership::Owner(Owner {
+            marker,
+            initialized: false,
+            joined: true,
+        })
+    };
+    let seen = |owner| {
+        says(Observation {
+            owner,
+            ..unmarked(Vec::new())
+        })
+    };
+    let of = |releasing, contact, why: Option<&str>| {
+        let mut observed = beside(deleted(running(control_plane()), at(0)), |c| {
+            c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND]));
+        });
+        observed.placement = held(contact);
+        if let Placement::Held(held) = &mut observed.placement {
+            held.releasing = releasing;
+            held.why = why.map(|reason| (reason.into(), "words".into()));
+        }
+        plan(&observed, at(1))
+    };
+    let unreadable = || Ownership::Unreadable("{".into());
+    let theirs = || joined(marker.clone());
+    for releasing in [false, true] {
+        for (contact, why, part) in [
+            (
+                seen(theirs()),
+                None,
+                "its marker names Machine default/cp-9",
+            ),
+            (seen(unreadable()), None, "its marker cannot be read ({)"),
+            (Contact::NotAsked, Some("Orphaned"), "Host host-a: words"),
+            (Contact::NotAsked, Some("Occupied"), "Host host-a: words"),
+        ] {
+            let says = ("Deleting", "Orphaned", &["etcd member", part][..]);
+            expect(part, &of(releasing, contact, why), &[], says);
+        }
+        let leaves = |contact, why| {
+            let removes = |action: &Action| matches!(action, Action::RemoveMember(_));
+            of(releasing, contact, why).actions.iter().any(removes)
+        };
+        assert!(leaves(seen(joined(control_plane().marker)), None));
+        assert!(leaves(Contact::NotAsked, Some("SshUnreachable")));
+    }
+}
+
+#[test]
+fn a_released_host_is_asked_where_its_conditions_may_be_old() {
+    let three = etcd_at(&[OWN, FIRST, SECOND]);
+    let of = |listed: bool, limit: i64| {
+        let limit = json!({ "spec": { "deletion": { "hostReleaseTimeoutSeconds": limit } } });
+        beside(
+            edited(deleted(running(control_plane()), at(0)), &limit),
+            |c| {
+                let left = etcd_at(&[FIRST, SECOND]);
+                c.etcd = Lookup::Known(if listed { three.clone() } else { left });
+            },
+        )
+    };
+    let silent = Some(Stuck::Silent(at(0)));
+    for (case, (listed, limit), stuck, is_freed, asked) in [
+        ("it is being reset", (false, 60), None, false, false),
+        ("it was reset", (false, 60), None, true, true),
+        ("its member is listed", (true, 60), None, false, true),
+        ("it is silent", (false, 600), silent, false, false),
+        ("without a limit", (false, 0), silent, false, false),
+        ("its limit has passed", (false, 60), silent, false, true),
+        ("retained", (false, 60), Some(Stuck::Retained), false, true),
+        (
+            "left alone",
+            (false, 60),
+            Some(Stuck::LeftAlone),
+            true,
+            false,
+        ),
+    ] {
+        let host = Released {
+            address: OWN,
+            stuck,
+            is_freed,
+        };
+        assert_eq!(
+            must_ask_released(&of(listed, limit), host, at(60)),
+            asked,
+            "{case}"
         );
     }
 }
