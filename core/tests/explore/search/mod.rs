@@ -8,6 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::world::events::{self, Event, Faults, Next};
 use crate::world::safety::broken;
@@ -18,6 +19,8 @@ use rests::Rests;
 const THREADS: usize = 2;
 /// The digests are kept in so many parts, each with a lock of its own.
 const PARTS: usize = 64;
+/// How often a search that lasts tells how far it is.
+const SAYS: Duration = Duration::from_secs(30);
 
 /// How far a search goes.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +113,7 @@ pub fn search(start: &State, faults: &Faults, bounds: Bounds) -> Found {
     let mut graph = graph::Graph::default();
     let (mut depth, mut transitions) = (0, 0);
     let mut trouble = first_trouble(&search, start).map(|what| (what, first, None));
+    let mut said = Instant::now();
     while trouble.is_none()
         && !level.is_empty()
         && depth < bounds.depth
@@ -133,6 +137,10 @@ pub fn search(start: &State, faults: &Faults, bounds: Bounds) -> Found {
         graph.expanded(level.iter().map(|(number, _)| *number));
         level = next;
         depth += 1;
+        if said.elapsed() >= SAYS {
+            said = Instant::now();
+            println!("  depth {depth}: {} states", parents.len());
+        }
     }
     let exhausted = level.is_empty();
     let history = |at: u32, last: Option<Event>| history(&parents, at, last);

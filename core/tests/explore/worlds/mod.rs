@@ -19,9 +19,16 @@ pub struct World {
     pub brief: Bounds,
 }
 
+/// More than any of the small worlds has: each is exhausted.
 const ALL: Bounds = Bounds {
-    states: 200_000,
+    states: 5_000_000,
     depth: 1_000,
+};
+
+/// How far the large one is explored.
+const LARGE: Bounds = Bounds {
+    states: 200_000,
+    ..ALL
 };
 
 fn brief(states: usize) -> Bounds {
@@ -249,7 +256,7 @@ fn large() -> World {
             deletes: 0b1001,
             ..Faults::default()
         },
-        whole: ALL,
+        whole: LARGE,
         brief: brief(150),
     }
 }
