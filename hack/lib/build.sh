@@ -18,7 +18,9 @@ build() {   # build OUTPUT
   local began=$SECONDS
   say "$label: building from its Go module$(about)"
   compile "$1" "$dir" >"$log" 2>&1 &
-  follow $! || { tail -n 20 "$log" >&2; die "$name $version did not build; the whole log is $log"; }
+  local compiler=$!
+  fetch_next >/dev/null 2>&1 &
+  follow "$compiler" || { tail -n 20 "$log" >&2; die "$name $version did not build; the whole log is $log"; }
   echo $((SECONDS - began)) >"$CACHE/log/$name.seconds"
 }
 
@@ -42,8 +44,21 @@ module_path() { case $module in kubernetes-*) echo k8s.io/kubernetes ;; cni-plug
 
 compile() {   # compile OUTPUT DIR
   cd "$2" || return
-  CGO_ENABLED=0 GOOS=linux GOARCH=amd64 GOFLAGS='-mod=readonly -buildvcs=false' GOTOOLCHAIN=local GOWORK=off \
-    go build -trimpath -gcflags all=-dwarf=false -ldflags "-s -w $ldflags" -o "$1" "$package"   # -w drops DWARF: a fifth less to compile
+  go_for_linux build -trimpath -gcflags all=-dwarf=false -ldflags "-s -w $ldflags" -o "$1" "$package"   # -w drops DWARF: a fifth less to compile
+}
+
+# While one program compiles, the modules of the next one come, where those are others. What is missing then is fetched later.
+fetch_next() {
+  local next=${rest%% *} own=$module
+  exec {lock_fd}>&-     # the next build need not wait for it
+  [[ -n $next ]] || return 0
+  describe "$next"
+  [[ -n $module && $module != "$own" && ! -x $file ]] || return 0
+  cd "$HACK/go/$module" && go_for_linux list -deps "$package"
+}
+
+go_for_linux() {
+  CGO_ENABLED=0 GOOS=linux GOARCH=amd64 GOFLAGS='-mod=readonly -buildvcs=false' GOTOOLCHAIN=local GOWORK=off go "$@"
 }
 
 follow() {   # follow PID: wait for it, with a sign of life every half minute
