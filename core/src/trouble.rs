@@ -49,7 +49,7 @@ impl Trouble {
         let words = asks.map(|reason| {
             let (namespace, name) = (machine.namespace(), machine.name_any());
             let child = Child::machine(namespace.as_deref(), &name);
-            child.known(said, reason, &status.whys).message()
+            child.kept_or_cut(said, reason, &status.whys).message()
         });
         Some(Self {
             machine: name(),
@@ -180,7 +180,7 @@ pub fn of_pool(deployment: &MachineDeployment) -> Option<String> {
     (said.status == "False" && is_unusable).then(|| {
         let (namespace, name) = (deployment.namespace(), deployment.name_any());
         let child = Child::deployment(namespace.as_deref(), &name);
-        let why = child.known(said, reason, &status.whys);
+        let why = child.kept_or_cut(said, reason, &status.whys);
         format!("MachineDeployment {name}: {}", why.message())
     })
 }

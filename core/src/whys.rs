@@ -76,7 +76,7 @@ impl Child<'_> {
             };
             let why = match findings.iter().rev().find(is_its) {
                 Some(finding) => self.reported(condition, &finding.why),
-                None => self.known(condition, reason, old),
+                None => self.kept_or_cut(condition, reason, old),
             };
             let is_same =
                 |other: &ReportedWhy| (&other.reason, &other.cause) == (&why.reason, &why.cause);
@@ -90,7 +90,12 @@ impl Child<'_> {
 
     /// The why of a condition, as it is in the status; of one that no pass has looked at since there are whys, cut from its
     /// message.
-    pub fn known(self, condition: &Condition, reason: Reason, whys: &[ReportedWhy]) -> ReportedWhy {
+    pub fn kept_or_cut(
+        self,
+        condition: &Condition,
+        reason: Reason,
+        whys: &[ReportedWhy],
+    ) -> ReportedWhy {
         let known = ReportedWhy::find(whys, condition).cloned();
         known.unwrap_or_else(|| {
             self.reported(condition, &Why::new(reason, condition.message.clone()))

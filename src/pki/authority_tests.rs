@@ -184,11 +184,11 @@ fn an_authority_outside_its_life_is_refused_with_the_date() {
     };
     assert_eq!(
         at(now() + years(10)),
-        "Secret forge-ca: the certificate in tls.crt expired at 2036-11-18T12:00:00Z; store a valid one"
+        "Secret forge-ca: the certificate in tls.crt expired at 2036-11-18T12:00:00Z; if no control plane uses it, store a valid one. Otherwise sign it again with the same key and subject (another key would be another CA), store it in tls.crt, and replace it in /etc/kubernetes/pki of each control plane and in the kubeconfigs: https://kubernetes.io/docs/tasks/tls/manual-rotation-of-ca-certificates/"
     );
     assert_eq!(
         at(now() - years(1)),
-        "Secret forge-ca: the certificate in tls.crt is not valid before 2026-11-21T11:55:00Z; store a valid one, or correct the clock"
+        "Secret forge-ca: the certificate in tls.crt is not valid before 2026-11-21T11:55:00Z; correct the clock of the manager, or, if no control plane uses it, store a valid one"
     );
 }
 

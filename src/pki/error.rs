@@ -44,7 +44,9 @@ pub enum PkiError {
         lack: &'static str,
     },
     /// The certificate has expired.
-    #[error("Secret {secret}: the certificate in tls.crt expired at {at}; store a valid one")]
+    #[error(
+        "Secret {secret}: the certificate in tls.crt expired at {at}; if no control plane uses it, store a valid one. Otherwise sign it again with the same key and subject (another key would be another CA), store it in tls.crt, and replace it in /etc/kubernetes/pki of each control plane and in the kubeconfigs: https://kubernetes.io/docs/tasks/tls/manual-rotation-of-ca-certificates/"
+    )]
     Expired {
         /// Name of the Secret.
         secret: String,
@@ -53,7 +55,7 @@ pub enum PkiError {
     },
     /// The certificate is not valid yet.
     #[error(
-        "Secret {secret}: the certificate in tls.crt is not valid before {at}; store a valid one, or correct the clock"
+        "Secret {secret}: the certificate in tls.crt is not valid before {at}; correct the clock of the manager, or, if no control plane uses it, store a valid one"
     )]
     NotYetValid {
         /// Name of the Secret.

@@ -46,7 +46,7 @@ pub enum CredentialError {
     /// Its public half is of another key.
     #[error(
         "ssh-privatekey has the public half of another key: what its private half signs does not verify; store the \
-         file that ssh-keygen created unchanged, or create a key: ssh-keygen -t ed25519 -f <file>"
+         file that ssh-keygen created unchanged, or create a key (ssh-keygen -t ed25519 -f KEYFILE), store it, and put KEYFILE.pub into authorized_keys of the user"
     )]
     HalvesDiffer,
     /// The key is encrypted, and the Secret has no passphrase.
@@ -57,8 +57,8 @@ pub enum CredentialError {
     WrongPassphrase,
     /// Decrypting it would take too long.
     #[error(
-        "ssh-privatekey needs {found} {what} to decrypt, but the limit is {most}; rewrite it with fewer: \
-         ssh-keygen -p -a 24 -f <file>"
+        "ssh-privatekey needs {found} {what} to decrypt, but the limit is {most}; rewrite it with fewer, \
+         and store it again: ssh-keygen -p -a 24 -f KEYFILE"
     )]
     TooCostly {
         /// The number in its header.
@@ -71,7 +71,7 @@ pub enum CredentialError {
     /// The type of key is not supported.
     #[error(
         "ssh-privatekey is of the unsupported type {found}; use ed25519, ECDSA or RSA, in the \
-         format that ssh-keygen writes (ssh-keygen -p -f <file> rewrites an old one)"
+         format that ssh-keygen writes (ssh-keygen -p -f KEYFILE rewrites an old one, which is then stored again)"
     )]
     UnsupportedType {
         /// The type or encryption.

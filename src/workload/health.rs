@@ -88,7 +88,8 @@ impl Health {
                 )
             }
             Readiness::Refused => format!(
-                "the API server does not accept the credentials of the kubeconfig Secret (401, since {since:.0}). Of an external control plane: store valid ones in it. Of one that Tatara made: compare the clocks, and tls.crt of the CA Secret with /etc/kubernetes/pki/ca.crt on its host"
+                "the API server does not accept the credentials in Secret {0}-kubeconfig (401, since {since:.0}). Of an external control plane: store a valid kubeconfig there, key value. Of one that Tatara made: compare the clocks, and tls.crt of Secret {0}-ca with /etc/kubernetes/pki/ca.crt{on_host}",
+                place.cluster
             ),
             Readiness::Unreachable {
                 why,

@@ -50,6 +50,8 @@ pub enum Certificates {
     Missing(Vec<String>),
     /// They are there and cannot be used.
     Broken(String),
+    /// One has expired, or is not valid yet: neither a backup nor a host has a better one.
+    OutOfValidity(String),
     /// This Secret holds another CA than the one that the control plane was made with.
     Replaced(String),
 }

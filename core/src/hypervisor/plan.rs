@@ -316,7 +316,7 @@ fn abandoned(hypervisor: &Hypervisor, given_up: &[AbandonedMachine]) -> Finding 
         ConditionType::MachinesKnown,
         Reason::EndingGivenUp,
         format!(
-            "virtual machines of Machines that were removed before these could be deleted (hostReleaseTimeoutSeconds or tatara.dev/host-is-gone) may still run here; each is deleted when the gateway answers: {}. If it never does: kubectl -n {} delete hypervisor {}",
+            "virtual machines of Machines that were removed before these could be deleted (hostReleaseTimeoutSeconds or tatara.dev/host-is-gone) may still run here; each is deleted when the gateway answers: {}. Bring it back. Only if that server never starts again, for then nothing deletes these any more: kubectl -n {} delete hypervisor {}",
             listed(named),
             hypervisor.namespace().unwrap_or_default(),
             hypervisor.name_any()
@@ -346,7 +346,7 @@ fn left_over(observed: &Observed) -> Finding {
         ConditionType::MachinesKnown,
         Reason::Orphaned,
         format!(
-            "virtual machines of this management cluster whose Machines do not exist; they may be live nodes, and are left alone: {}. To delete one: \
+            "virtual machines of this management cluster whose Machines do not exist; they may be live nodes, and are left alone: {}. Check first that no Node runs in it. To delete one with its disks, by the token of the Secret (where that has tls.crt and tls.key instead: --cert and --key): \
              {}",
             listed(names),
             delete_command(&observed.hypervisor, &orphans[0].0),
@@ -363,8 +363,9 @@ fn delete_command(hypervisor: &Hypervisor, id: &str) -> String {
         word(&spec.credentials_ref.name)
     );
     format!(
-        "{secret} jsonpath='{{.data.ca\\.crt}}' | base64 -d >ca.crt; \
-         curl -X DELETE --cacert ca.crt -H \"Authorization: Bearer $({secret} jsonpath='{{.data.token}}' | base64 -d)\" {}/v1/machines/{}",
+        "{secret} jsonpath='{{.data.ca\\.crt}}' | base64 -d >{0}-gateway-ca.crt && \
+         curl -f -X DELETE --cacert {0}-gateway-ca.crt -H \"Authorization: Bearer $({secret} jsonpath='{{.data.token}}' | base64 -d)\" {1}/v1/machines/{2}",
+        hypervisor.name_any(),
         spec.url.trim_end_matches('/'),
         word(id)
     )

@@ -101,7 +101,7 @@ fn what_was_given_up_is_ended_when_the_gateway_answers_and_nothing_else_is() {
     let (reason, message) = known(&orphan);
     assert_eq!(reason, "Orphaned");
     for part in [
-        "jsonpath='{.data.ca\\.crt}' | base64 -d >ca.crt; curl",
+        "jsonpath='{.data.ca\\.crt}' | base64 -d >hypervisor-a-gateway-ca.crt && curl -f",
         "/v1/machines/c",
     ] {
         assert!(message.contains(part), "{message}");
@@ -163,7 +163,10 @@ fn an_annotation_that_cannot_be_read_is_said_and_ends_nothing() {
 fn messages_name_a_few_whatever_there_is() {
     let many = with((0..400).map(|n| abandoned(&n.to_string())).collect());
     let (_, message) = known(&many);
-    assert!(message.contains(", and 390 more. If it never"), "{message}");
+    assert!(
+        message.contains(", and 390 more. Bring it back"),
+        "{message}"
+    );
     let names = (0..400).map(|n| (n.to_string(), "x".repeat(1 << 10)));
     let orphans = Observed {
         orphans: names.collect(),

@@ -138,7 +138,7 @@ fn unused(stores: &Stores, cluster: &Cluster, both: &Both, uid: &str) -> Option<
         format!("kubectl -n {namespace} annotate cluster {name} {ANNOTATION_HOST_IS_GONE}-");
     let why = match stores.machines.by_uid(uid) {
         Some(machine) => format!(
-            "Machine {} has that UID and exists. Only if its host is destroyed, erased or disconnected for good: kubectl -n {namespace} annotate machine {0} {ANNOTATION_HOST_IS_GONE}={uid}. Here, remove it: {remove}",
+            "Machine {} has that UID and exists, so nothing is done. Remove it from the Cluster: {remove}. Only if the host of that Machine is destroyed, erased or disconnected for good: kubectl -n {namespace} annotate machine {0} {ANNOTATION_HOST_IS_GONE}={uid}",
             machine.name_any()
         ),
         None if !both.no_secret && !both.has_turn_of(uid) => {

@@ -15,7 +15,7 @@ use super::{Clusters, seen};
 use crate::controllers::known::Kubeconfig;
 use crate::controllers::machine::turn;
 use crate::engine::{Chain, ReconcileError, patch};
-use crate::pki::{Authorities, AuthoritySecret, kubeconfig};
+use crate::pki::{Authorities, AuthoritySecret, PkiError, kubeconfig};
 use crate::workload::{given, manifests};
 use tatara_core::api::Cluster;
 use tatara_core::api::cluster_provider_spec::{Addon, AddonKind};
@@ -113,6 +113,9 @@ async fn certificates(
     let made_with = made_with.filter(|_| is_made);
     let AuthorityState { data, marks } = read_authorities(controller, cluster, is_made).await?;
     let (state, authorities) = match Authorities::load_or_generate(&name, &data, now) {
+        Err(error @ (PkiError::Expired { .. } | PkiError::NotYetValid { .. })) => {
+            (Certificates::OutOfValidity(error.to_string()), None)
+        }
         Err(error) => (Certificates::Broken(Chain(&error).to_string()), None),
         Ok((authorities, missing)) if missing.is_empty() => judged(&name, authorities, made_with),
         Ok((_, missing)) => {

@@ -12,7 +12,7 @@ use crate::rollout::simulation::{World, in_place, on_delete, rolling};
 use format::Play;
 
 /// What may stand after `start:`.
-const STARTS: &str = "N Machines run, or: N control planes run; then one of
+const STARTS: &str = "N Machines run, or: N control planes run (1 control plane runs); then one of
   , RollingUpdate, maxSurge N, maxUnavailable N
   , InPlace, maxUnavailable N, updates take N s
   , OnDelete";

@@ -22,7 +22,7 @@ pub(super) fn keep(observed: &Observed, plan: &mut Plan) -> bool {
                 "{problem}. It must be the one that the control plane uses: restore it from a backup, or copy its files from /etc/kubernetes/pki of the control-plane host: docs/operating.md#lost-certificates"
             ),
         ),
-        Certificates::Broken(problem) => Finding::no(
+        Certificates::Broken(problem) | Certificates::OutOfValidity(problem) => Finding::no(
             ConditionType::CertificatesReady,
             Reason::Malformed,
             problem.clone(),
@@ -42,10 +42,11 @@ pub(super) fn keep(observed: &Observed, plan: &mut Plan) -> bool {
             ConditionType::CertificatesReady,
             Reason::Lost,
             format!(
-                "Secret {} is missing, and Machine {} may have created a control plane with what it held; it is not created again: restore it from a backup, or from /etc/kubernetes/pki of that host ({}): docs/operating.md#lost-certificates; or delete that Machine to start over",
+                "Secret {} is missing, and Machine {} may have created a control plane with what it held; it is not created again: restore it from a backup, or from /etc/kubernetes/pki of that host ({}): docs/operating.md#lost-certificates. Only if no control plane was created there (its host has no /etc/kubernetes/manifests/etcd.yaml), for its state would be lost: kubectl -n {} delete machine {1}",
                 names.join(", "),
                 turn.name,
-                files(names)
+                files(names),
+                observed.cluster.namespace().unwrap_or_default()
             ),
         ),
         Certificates::Missing(_) => {

@@ -90,9 +90,10 @@ fn other_claim(observed: &Observed, other: &ConsumerRef) -> String {
         )
     } else {
         format!(
-            "Register the Host again without that claim: kubectl -n {namespace} get host {host} -o json | \
-             jq '.metadata |= {{name, namespace, labels: (.labels // {{}})}} | del(.spec.consumerRef, .status)' >{host}.json; \
-             kubectl -n {namespace} delete host {host}; kubectl apply -f {host}.json. Its condition Clean then has the next command"
+            "Register the Host again without that claim (needs jq; {host}-before.json has what it was): \
+             kubectl -n {namespace} get host {host} -o json >{host}-before.json && \
+             jq '.metadata |= {{name, namespace, labels: (.labels // {{}})}} | del(.spec.consumerRef, .status)' {host}-before.json >{host}.json && \
+             kubectl -n {namespace} delete host {host} && kubectl apply -f {host}.json. Its condition Clean then has the next command"
         )
     };
     format!(

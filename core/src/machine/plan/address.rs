@@ -206,12 +206,16 @@ fn say_of_deletion(plan: &mut Plan, end: Option<Timestamp>) {
         if finding.reason() == Reason::AddressFailed {
             (finding.condition, finding.status) = (ConditionType::Deleting, Status::True);
             let then = match end {
-                Some(end) => format!("\nWithout that it leaves at {end:.0}"),
+                Some(end) => format!("Without that it leaves at {end:.0}"),
                 None => {
-                    "\nUntil another one takes the address, this one keeps it, and the turn: no other control plane joins, leaves or is updated. To let it leave without that, only if two other control planes are healthy: switch its host off; the API is away until another one takes the address".into()
+                    "Until another one takes the address, this one keeps it, and the turn: no other control plane joins, leaves or is updated. To let it leave without that, only if two other control planes are healthy: switch its host off; the API is away until another one takes the address".into()
                 }
             };
-            finding.reword(format!("{}{then}", finding.message()));
+            // in the first line, which the objects above repeat: a log may follow
+            let message = finding.message();
+            let (line, log) = message.split_once('\n').unwrap_or((&message, ""));
+            let line = line.trim_end_matches('.');
+            finding.reword(format!("{line}. {then}\n{log}").trim_end());
         } else {
             *finding = gives();
         }

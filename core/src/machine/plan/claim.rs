@@ -207,7 +207,7 @@ fn refusal(matching: &[&Arc<Host>], requirements: &HostRequirements) -> Why {
     let remedy = match said.map(|said| format!(". {said}")).or_else(awaited) {
         Some(remedy) => remedy,
         None => format!(
-            "; kubectl -n {} get hosts shows why; free, repair or add one",
+            "; free, repair or add one; the reasons: kubectl -n {} get hosts",
             matching
                 .first()
                 .and_then(|h| h.namespace())

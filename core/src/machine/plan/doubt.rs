@@ -75,14 +75,14 @@ impl Doubt {
                 host_is_gone(cluster, "NAME", "UID"),
             ),
             Self::RecordOnSecretOnly(by) => format!(
-                "Secret {name}-ca says that Machine {by} created a control plane, but Cluster {name} has no record of it, for example after a restore of only one of the two; kubeadm init is not started. \
-                 Only if /var/lib/etcd of its host is lost: delete the Cluster, which resets all of its hosts, and apply it again, so that it gets a CA of its own; delete CA Secrets that you supplied as well, and create them again. \
-                 Otherwise, also if that host is off: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}={}",
+                "Secret {name}-ca records that the Machine with UID {by} created a control plane, but Cluster {name} has no record of it, for example after a restore of only one of the two; kubeadm init is not started. \
+                 Record it on the Cluster, also if the host of that Machine is off: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}={}. \
+                 Only if /var/lib/etcd of that host is lost: delete the Cluster, which resets all of its hosts, and apply it again, so that it gets a CA of its own; delete CA Secrets that you supplied as well, and create them again",
                 word(by)
             ),
             Self::TwoRecords(on_secret, on_cluster) => format!(
-                "Secret {name}-ca records that Machine {on_secret} created the control plane, but Cluster {name} records Machine {on_cluster}; kubeadm init is not started. {} \
-                 If it is the host of {on_secret}: {}. If it is the host of {on_cluster}: {}. {}",
+                "Secret {name}-ca records that the Machine with UID {on_secret} created the control plane, but Cluster {name} records the one with UID {on_cluster}; kubeadm init is not started. {} \
+                 If it is the host of UID {on_secret}: {}. If it is the host of UID {on_cluster}: {}. {}",
                 which_made_it(cluster),
                 correct(cluster, "cluster", on_secret),
                 correct(cluster, "secret", on_cluster),
@@ -146,8 +146,8 @@ pub fn made_twice(
 ) -> Finding {
     let name = cluster.name;
     let message = format!(
-        "the host of this Machine (uid {this}) says that kubeadm init succeeded there, but Machine {recorded} is recorded as the one that created the control plane of Cluster {name}. {} \
-         If it is the host of {recorded}: delete this Machine; its condition Deleting then says how its host is reset. If it is the host of this Machine: {}; {}. {}",
+        "the host of this Machine (uid {this}) says that kubeadm init succeeded there, but the Machine with UID {recorded} is recorded as the one that created the control plane of Cluster {name}. {} \
+         If it is the host of UID {recorded}: delete this Machine; its condition Deleting then says how its host is reset. If it is the host of this Machine: {}; {}. {}",
         which_made_it(cluster),
         correct(cluster, "secret", this),
         correct(cluster, "cluster", this),
@@ -205,10 +205,11 @@ pub fn of_nobody(cluster: ClusterName, uid: &str) -> String {
     )
 }
 
-/// The command that puts the CA of a control plane into its Secret, from the files on its host.
+/// The command that puts the CA of a control plane into its Secret, from the files on its host in the current folder: without them
+/// it changes nothing.
 pub fn put_back(namespace: &str, secret: &str) -> String {
     format!(
-        "kubectl -n {namespace} patch secret {secret} -p \"{{\\\"data\\\":{{\\\"tls.crt\\\":\\\"$(base64 -w0 ca.crt)\\\",\\\"tls.key\\\":\\\"$(base64 -w0 ca.key)\\\"}}}}\""
+        "[ -s ca.crt ] && [ -s ca.key ] && kubectl -n {namespace} patch secret {secret} -p \"{{\\\"data\\\":{{\\\"tls.crt\\\":\\\"$(base64 -w0 ca.crt)\\\",\\\"tls.key\\\":\\\"$(base64 -w0 ca.key)\\\"}}}}\""
     )
 }
 
@@ -243,23 +244,27 @@ pub fn witnessed(condition: ConditionType, witness: &Witness, cluster: ClusterNa
     let message = match witness {
         Witness::Machine(machine) => format!(
             "kubeadm was started for Machine {machine}, as its annotation {ANNOTATION_SETTINGS} says, but Cluster {name} has no record of it, for example after an edit or a restore; kubeadm init is not started a second time. \
-             If the control plane of that Machine is not wanted, delete the Machine. \
-             If its control plane runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}=$(kubectl -n {namespace} get machine {machine} -o jsonpath='{{.metadata.uid}}')"
+             If its control plane runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}=$(kubectl -n {namespace} get machine {machine} -o jsonpath='{{.metadata.uid}}'). \
+             Only if that control plane is not wanted, which loses its state: kubectl -n {namespace} delete machine {machine}"
         ),
         Witness::Stray { machine, label } => {
-            let (said, again) = match label {
+            let (said, keep) = match label {
                 Some(of) => (
                     format!("its label names Cluster {of}, which has no record of it"),
-                    format!(", or apply Cluster {of} again as it was, with its CA"),
+                    format!(
+                        "If Cluster {of} is only missing here: apply it again as it was, with its CA"
+                    ),
                 ),
                 None => (
                     "it has no label that names a Cluster".to_owned(),
-                    String::new(),
+                    format!(
+                        "If it belongs to one: kubectl -n {namespace} label --as={MANAGER_ACCOUNT} machine {machine} {LABEL_CLUSTER}=CLUSTER"
+                    ),
                 ),
             };
             format!(
                 "kubeadm was started for control-plane Machine {machine}; {said}, so it is unknown whose control plane it created; kubeadm init is not started. \
-                 If that Machine is a left-over: kubectl -n {namespace} delete machine {machine}{again}"
+                 {keep}. Only if nobody needs the control plane that may run on its host, which is reset then and loses its state: kubectl -n {namespace} delete machine {machine}"
             )
         }
         Witness::Worker(worker) => format!(
@@ -279,7 +284,7 @@ pub fn witnessed(condition: ConditionType, witness: &Witness, cluster: ClusterNa
             // what is recorded cannot be corrected: a command is given where the UID is known
             let keep = owner.as_ref().map_or_else(String::new, |owner| {
                 let uid = &owner.uid;
-                format!(". If it runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}={uid}")
+                format!("If it runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}={uid}. ")
             });
             let end = if *is_claimed {
                 format!("delete Cluster {name}, which resets the Host, and apply it again")
@@ -290,7 +295,7 @@ pub fn witnessed(condition: ConditionType, witness: &Witness, cluster: ClusterNa
             };
             format!(
                 "Host {host} has the key of this Cluster's CA, and its marker names {by}: a control plane of which Cluster {name} has no record may run there, for example after a restore; kubeadm init is not started a second time. \
-                 If that control plane is not wanted: {end}{keep}"
+                 {keep}Only if that control plane is not wanted, which loses its state: {end}"
             )
         }
     };

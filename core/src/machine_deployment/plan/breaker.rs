@@ -33,7 +33,7 @@ pub fn step(roll: &Roll, targets: &mut Targets) {
         return;
     };
     if nothing_available {
-        let text = "no Machine is available; the connection to the cluster may be lost, so none is deleted";
+        let text = "no Machine is available, perhaps because the API of their cluster is away, so none is deleted: see condition ControlPlaneHealthy of the Cluster; if that is True, the conditions of the Machines";
         targets.waiting.push(text.into());
         return;
     }

@@ -85,7 +85,7 @@ fn a_ca_that_was_replaced_is_said_and_nothing_is_made_with_it() {
 fn two_records_of_init_are_said_of_a_cluster_that_runs_and_it_is_watched_all_the_same() {
     let mut observed = running();
     observed.doubt = Some(Doubt::TwoRecords("other".into(), "m".into()));
-    let says = ["Machine other", "Machine m", "Find both hosts"];
+    let says = ["UID other", "UID m", "Find both hosts"];
     let reason = "ControlPlaneInDoubt";
     for condition in ["ControlPlaneInitialized", "Ready"] {
         expect("runs", &observed, &[], (condition, reason, &says));

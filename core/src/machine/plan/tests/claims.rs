@@ -195,7 +195,7 @@ fn the_refusal_counts_what_stands_in_the_way() {
     let refusal = choose(&wants(json!({})), &hosts, "a", ME).expect_err("none is free");
     assert_eq!(
         refusal.message(),
-        "4 hosts match the selector: 3 claimed, 1 in maintenance: a; kubectl -n default get hosts shows why; free, repair or add one"
+        "4 hosts match the selector: 3 claimed, 1 in maintenance: a; free, repair or add one; the reasons: kubectl -n default get hosts"
     );
 }
 
@@ -265,7 +265,7 @@ fn a_host_that_is_not_merely_claimed_is_named_with_what_is_awaited_or_wrong() {
         ),
         (
             says("c", "SshUnreachable", "False", claim()),
-            "1 claimed, 1 claimed and not answering: c (SshUnreachable); kubectl -n default get hosts shows why; free, repair or add one",
+            "1 claimed, 1 claimed and not answering: c (SshUnreachable); free, repair or add one; the reasons: kubectl -n default get hosts",
         ),
         // what it said was of another address
         (

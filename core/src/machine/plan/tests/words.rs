@@ -190,7 +190,7 @@ fn what_keeps_a_released_host_from_its_reset_is_said_in_its_own_words() {
             Stuck::LeftAlone,
             "Orphaned",
             &["was released and is not being reset: Orphaned: words", gone],
-            "WaitingForHost",
+            "Orphaned",
         ),
         (
             Stuck::LeftAlone,

@@ -21,9 +21,11 @@ fn two_records_come_with_what_to_look_for_and_a_command_for_each_outcome() {
         "kubectl -n team get machines -o custom-columns=".to_owned(),
         "/etc/kubernetes/manifests/etcd.yaml".into(),
         // the Secret names ME: where that is right, the Cluster is corrected
-        format!("If it is the host of {ME}: kubectl -n team {AS_MANAGER} cluster a {record}={ME}"),
         format!(
-            "If it is the host of {OTHER}: kubectl -n team {AS_MANAGER} secret a-ca {record}={OTHER}"
+            "If it is the host of UID {ME}: kubectl -n team {AS_MANAGER} cluster a {record}={ME}"
+        ),
+        format!(
+            "If it is the host of UID {OTHER}: kubectl -n team {AS_MANAGER} secret a-ca {record}={OTHER}"
         ),
         "If it is both or neither: delete Cluster a".into(),
     ];
@@ -33,7 +35,7 @@ fn two_records_come_with_what_to_look_for_and_a_command_for_each_outcome() {
     assert_eq!(this.reason(), "ControlPlaneInDoubt");
     let outcomes = [
         "/etc/kubernetes/manifests/etcd.yaml".to_owned(),
-        format!("If it is the host of {OTHER}: delete this Machine"),
+        format!("If it is the host of UID {OTHER}: delete this Machine"),
         format!("{AS_MANAGER} secret a-ca {record}={ME}"),
         format!("{AS_MANAGER} cluster a {record}={ME}"),
         "If it is both or neither: delete Cluster a".into(),
@@ -46,7 +48,7 @@ fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
     let witness = doubt::Witness::Machine("cp-0".into());
     let finding = doubt::witnessed(ConditionType::BootstrapReady, &witness, CLUSTER);
     let parts = [
-        "delete the Machine",
+        "Only if that control plane is not wanted, which loses its state: kubectl -n team delete machine cp-0",
         "kubectl -n team annotate cluster a tatara.dev/control-plane-initialized=$(kubectl -n team get machine cp-0",
     ];
     contains(&finding.message(), &parts.map(str::to_owned));
