@@ -40,6 +40,9 @@ pub fn perform(doing: &mut Doing, which: usize, observed: &Observed, action: &Ac
                     Ok(Removal::IsOver) => true,
                     Ok(Removal::Begins(_)) => {
                         let id = u8::try_from(member.id.0 - 1).expect("few");
+                        if let Some(what) = doing.state.wrong_removal(which, id) {
+                            doing.breaks(what);
+                        }
                         doing.effect(|state| state.remove_member(id))
                     }
                     Err(_) => false,
@@ -329,6 +332,21 @@ impl State {
         } else {
             Err("no quorum".into())
         }
+    }
+
+    /// Why a Machine may not have this member removed: its server serves, and says that it joined for another, or the Machine stays.
+    fn wrong_removal(&self, which: usize, id: u8) -> Option<String> {
+        let mut members = self.members.iter().flatten();
+        let member = members.find(|member| member.id == id)?;
+        let server = &self.servers[usize::from(member.host)];
+        let serves = server.joined && !server.silent && !server.stopped;
+        let of = server.marker.filter(|_| serves)?;
+        let object = &self.objects.machines[which];
+        if usize::from(of) != which {
+            return Some(format!("the member of m-{of} was removed for m-{which}"));
+        }
+        (object.exists && !object.deleted)
+            .then(|| format!("m-{which} has joined and stays, and its member was removed"))
     }
 
     /// Removes a member; the others keep their order.

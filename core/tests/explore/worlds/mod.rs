@@ -6,6 +6,7 @@ use crate::search::Bounds;
 use crate::world::events::Faults;
 use crate::world::state::State;
 use setup::Setup;
+use tatara_core::machine::LastLook;
 
 /// A small world.
 pub struct World {
@@ -56,6 +57,7 @@ pub fn all() -> Vec<World> {
         settings(),
         orphan(),
         restored(),
+        returned(),
         large(),
     ]
 }
@@ -223,6 +225,40 @@ fn restored() -> World {
             jobs: true,
             silence: true,
             restores: true,
+            ..Faults::default()
+        },
+        whole: ALL,
+        brief: brief(150),
+    }
+}
+
+/// The management cluster is restored to before a control plane was replaced: the former one has the claim of the host again on which
+/// its successor runs, and does not exist here.
+fn returned() -> World {
+    let mut setup = Setup::new(2, 3);
+    for which in 0..3 {
+        setup.runs(which, which);
+    }
+    setup.later(|state| {
+        let server = &mut state.servers[2];
+        server.marker = Some(3);
+        for run in server.runs.iter_mut().flatten() {
+            run.of = 3;
+        }
+        if let Some(node) = &mut state.nodes[2] {
+            node.of = 3;
+        }
+        state.memory.look[2] = LastLook::Never;
+    });
+    World {
+        name: "returned",
+        about: "a control plane that was replaced exists again after a restore, claims the host of its successor, and is deleted",
+        start: setup.done(),
+        faults: Faults {
+            cuts: true,
+            lag: true,
+            silence: true,
+            deletes: 0b100,
             ..Faults::default()
         },
         whole: ALL,
