@@ -250,6 +250,11 @@ impl Reason {
         )
     }
 
+    /// Whether what is on a host belongs to another, or nobody knows to whom: the host is left alone.
+    pub fn is_of_strange_host(self) -> bool {
+        matches!(self, Self::Occupied | Self::Orphaned)
+    }
+
     /// Whether it says that the records of a control plane contradict each other.
     pub fn is_doubt(self) -> bool {
         matches!(self, Self::TurnInDoubt | Self::ControlPlaneInDoubt)

@@ -191,10 +191,8 @@ fn strangers(observed: &Observed) -> Option<String> {
 pub(super) fn was_anothers(observed: &Observed) -> Option<String> {
     let status = observed.host.status.as_ref()?;
     let clean = find(&status.conditions, ConditionType::Clean)?;
-    match Reason::parse(&clean.reason)? {
-        Reason::Occupied | Reason::Orphaned => Some(
-            "when it last answered, its marker, or the Kubernetes on it, belonged to something else, and is left alone; see condition Clean".into(),
-        ),
-        _ => None,
-    }
+    let is_strange = Reason::parse(&clean.reason)?.is_of_strange_host();
+    is_strange.then(|| {
+        "when it last answered, its marker, or the Kubernetes on it, belonged to something else, and is left alone; see condition Clean".into()
+    })
 }

@@ -98,8 +98,7 @@ fn is_anothers(observed: &Observed, member: &Member) -> Option<Finding> {
         // as it was when its own controller asked it last
         Contact::NotAsked | Contact::Unreachable { .. } | Contact::SelfRegistering(_) => {
             let (reason, why) = held.why.as_ref()?;
-            let strange = [Reason::Orphaned, Reason::Occupied];
-            let is_strange = Reason::parse(reason).is_some_and(|reason| strange.contains(&reason));
+            let is_strange = Reason::parse(reason).is_some_and(Reason::is_of_strange_host);
             is_strange.then(|| why.clone())?
         }
     };

@@ -20,7 +20,7 @@ pub mod joining;
 pub mod leaving;
 pub mod placement;
 pub mod recorded;
-pub mod release;
+pub(super) mod release;
 mod requirements;
 mod retained;
 pub use action::{Acquire, Action, Power, Release};

@@ -38,7 +38,7 @@ pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan 
             .as_ref()
             .is_some_and(|follow| follow.job.kind == JobKind::Reset);
     let has_passed = !is_tried && end.is_some_and(|end| end <= now);
-    if let Some(doubt) = is_back(held).filter(|_| has_passed) {
+    if let Some(doubt) = may_be_back(held).filter(|_| has_passed) {
         return Plan {
             next: Next::After(API_AGAIN),
             ..Plan::waiting(deleting(Reason::WaitingForHost, doubt))
@@ -87,7 +87,7 @@ pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan 
 
 /// Why a host that its conditions call silent is not given up, though its time limit has passed: they may be old, as after an outage
 /// of the manager or a restore.
-fn is_back(held: &Infrastructure) -> Option<String> {
+fn may_be_back(held: &Infrastructure) -> Option<String> {
     let then = match &held.contact {
         Contact::Unreachable { reason, .. } if *reason != Reason::SshBusy => return None,
         Contact::Seen(_) => "answers again; its reset goes on",
@@ -130,8 +130,7 @@ fn left_alone(observed: &Observed, held: &Infrastructure) -> Plan {
         )
     };
     // a pause is somebody's will; the others end by nobody's doing, so what owns the Machine warns of them as well
-    let faults = [Reason::Orphaned, Reason::Occupied];
-    let fault = Reason::parse(&reason).filter(|reason| faults.contains(reason));
+    let fault = Reason::parse(&reason).filter(|reason| reason.is_of_strange_host());
     Plan::waiting(deleting(fault.unwrap_or(Reason::WaitingForHost), message))
 }
 

@@ -117,8 +117,7 @@ fn infrastructure(view: &View, held: usize, observed: &Observed) -> Infrastructu
     } else {
         must_ask(observed)
     };
-    let strange = [Reason::Orphaned, Reason::Occupied];
-    let strange = object.available.filter(|(_, why)| strange.contains(why));
+    let strange = object.available.filter(|(_, why)| why.is_of_strange_host());
     Infrastructure {
         name: host_name(held).into(),
         address: Some(address(held).into()),

@@ -339,8 +339,8 @@ impl State {
         let mut members = self.members.iter().flatten();
         let member = members.find(|member| member.id == id)?;
         let server = &self.servers[usize::from(member.host)];
-        let serves = server.joined && !server.silent && !server.stopped;
-        let of = server.marker.filter(|_| serves)?;
+        let is_up = server.joined && !server.silent && !server.stopped;
+        let of = server.marker.filter(|_| is_up)?;
         let object = &self.objects.machines[which];
         if usize::from(of) != which {
             return Some(format!("the member of m-{of} was removed for m-{which}"));
