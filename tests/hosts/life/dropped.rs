@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Node;
 use kube::{Api, ResourceExt};
-use serde_json::json;
+use serde_json::{Value, json};
 use tatara_core::api::Machine;
 
 use crate::life::claims::{applied, copied, machine_says, yaml};
@@ -74,7 +74,10 @@ fn another(world: &World) {
     cluster["metadata"]["annotations"] = json!({});
     cluster["metadata"]["finalizers"] = json!([]);
     let endpoint = format!("{}.101", world.subnet());
-    cluster["spec"]["providerSpec"]["value"]["controlPlaneEndpoint"]["host"] = endpoint.into();
+    let spec = &mut cluster["spec"]["providerSpec"]["value"];
+    spec["controlPlaneEndpoint"]["host"] = endpoint.as_str().into();
+    spec["addons"][0]["name"] = "other-flannel".into();
+    applied(world, &flannel_at(world, &endpoint));
     applied(world, &cluster);
     let first = yaml(world, "machine/quickstart-control-plane");
     let mut machine = copied(first, "other-control-plane");
@@ -85,6 +88,17 @@ fn another(world: &World) {
     spec.remove("providerID");
     spec["providerSpec"]["value"]["hostSelector"] = json!({"matchLabels": {"role": "worker"}});
     applied(world, &machine);
+}
+
+/// flannel of the quickstart, which asks the API server at `endpoint`: the quickstart's own would not trust flannel of
+/// another cluster.
+fn flannel_at(world: &World, endpoint: &str) -> Value {
+    let mut flannel = copied(yaml(world, "configmap/quickstart-flannel"), "other-flannel");
+    let first = format!("{}.100", world.subnet());
+    let manifests = flannel["data"]["flannel.yaml"].as_str().expect("manifests");
+    assert!(manifests.contains(&first), "{manifests}");
+    flannel["data"]["flannel.yaml"] = manifests.replace(&first, endpoint).into();
+    flannel
 }
 
 /// UIDs of the Machines.
