@@ -7,6 +7,7 @@
 //! | `/var/lib/tatara/lock` | held (flock) by the one unit that works |
 //! | `/var/lib/tatara/machines/<uid>/<job>/` | `identity`, and `NN-step.{sh,log,rc}` of each step; `failed-<step>-<attempt>.log` of one that failed, and `failing` until it succeeds |
 //! | `/run/tatara/<uid>/<job>/` | secrets, in memory, deleted when the unit has ended |
+//! | `/run/tatara-versions/` | what kubelet, kubeadm and containerd last said of their versions, each for as long as its file is the same |
 //! | `/run/tatara-looked` | the number of the latest connection of a leading manager that looked: what came over a former one starts nothing |
 //!
 //! Each function returns a [`Script`] to feed to `bash -s` as root. A [`Unit`]'s steps run one after
