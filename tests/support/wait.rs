@@ -5,8 +5,14 @@ use std::time::{Duration, Instant};
 /// Least and most between two questions.
 const PAUSE: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
 
-/// Asks until there is an answer; a test fails after `seconds`. It pauses twice as long as a question took: a kubectl
-/// or a command over SSH takes the processor from what it waits for.
+/// Before the next question: five times as long as this one took. A kubectl or a command over SSH takes the processor from what is
+/// waited for.
+pub async fn pause(asked: Instant) {
+    let [least, most] = PAUSE;
+    tokio::time::sleep((asked.elapsed() * 5).clamp(least, most)).await;
+}
+
+/// Asks until there is an answer; a test fails after `seconds`.
 pub async fn within<T>(what: &str, seconds: u64, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
     let asking = async {
         loop {
@@ -14,8 +20,7 @@ pub async fn within<T>(what: &str, seconds: u64, mut ask: impl AsyncFnMut() -> O
             if let Some(answer) = ask().await {
                 return answer;
             }
-            let [least, most] = PAUSE;
-            tokio::time::sleep((asked.elapsed() * 2).clamp(least, most)).await;
+            pause(asked).await;
         }
     };
     let answer = tokio::time::timeout(Duration::from_secs(seconds), asking).await;

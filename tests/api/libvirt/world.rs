@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::support::commands::{both, done, values};
 use crate::support::plane::Plane;
 use crate::support::programs::kubectl;
-use crate::support::wait::until_true;
+use crate::support::wait::{pause, until_true};
 
 /// Name of the Hypervisor object, and of the Secret beside it.
 pub const HYPERVISOR: &str = "hypervisor-a";
@@ -38,19 +38,8 @@ fn repository(path: &str) -> PathBuf {
 impl World {
     /// A Cluster `c`, and a Hypervisor that is Available.
     pub async fn new(name: &'static str, subnet: &'static str) -> Self {
-        let plane = Plane::own();
+        let plane = Plane::with_tatara();
         let dir = tempfile::tempdir().expect("a temporary folder");
-        for path in ["templates/install/if-missing", "crds", "templates/install"] {
-            let mut apply = kubectl();
-            apply
-                .arg("--kubeconfig")
-                .arg(plane.dir().join("admin.kubeconfig"));
-            done(
-                apply
-                    .args(["apply", "--server-side", "-f"])
-                    .arg(repository(path)),
-            );
-        }
         let mut world = Self {
             name,
             subnet,
@@ -299,11 +288,12 @@ impl World {
         let mut said = String::new();
         let asking = async {
             loop {
+                let asked = Instant::now();
                 said = self.says(what, field);
                 if said == text {
                     return;
                 }
-                tokio::time::sleep(Duration::from_millis(200)).await;
+                pause(asked).await;
             }
         };
         if tokio::time::timeout(Duration::from_mins(3), asking)

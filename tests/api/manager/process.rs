@@ -1,27 +1,11 @@
-//! The manager's process, and what is installed for it.
+//! The manager's process.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::manager::world::repository;
 use crate::support::commands::done;
 use crate::support::plane::Plane;
-use crate::support::programs::kubectl;
-
-/// The definitions and the manager's rights, as the README installs them.
-pub fn install(plane: &Plane) {
-    let apply = |path: &str| {
-        let mut command = kubectl();
-        let kubeconfig = plane.dir().join("admin.kubeconfig");
-        command.arg("--kubeconfig").arg(kubeconfig);
-        command.args(["apply", "--server-side", "-f", &repository(path)]);
-        done(&mut command);
-    };
-    apply("templates/install/if-missing");
-    apply("crds");
-    apply("templates/install");
-}
 
 /// All that tests have runs on one machine.
 const LOCAL: [&str; 2] = ["manager", "--allow-local-endpoints"];

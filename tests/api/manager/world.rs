@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus};
 
 use serde_json::{Value, json};
 
-use crate::manager::process::{install, manage, manage_guarded, manage_packed};
+use crate::manager::process::{manage, manage_guarded, manage_packed};
 use crate::support::commands::{both, done};
 use crate::support::plane::Plane;
 use crate::support::programs::kubectl;
@@ -83,9 +83,8 @@ impl World {
     /// A Cluster, a control-plane Machine, a worker of a MachineDeployment and a class; each Machine holds
     /// a Host that does not answer.
     pub async fn new(namespace: &'static str) -> Self {
-        let plane = Plane::own();
+        let plane = Plane::with_tatara();
         let dir = tempfile::tempdir().expect("a temporary folder");
-        install(&plane);
         let world = Self {
             namespace,
             manager: manage(&plane, dir.path(), MANAGER),

@@ -44,7 +44,7 @@ impl Site {
         rustls::crypto::ring::default_provider()
             .install_default()
             .ok();
-        let (management, other) = (Plane::own(), Plane::own());
+        let (management, other) = (Plane::with_tatara(), Plane::own());
         let member = other.client().await;
         let version = member.apiserver_version().await.expect("a version");
         let mut site = Self {
@@ -64,7 +64,6 @@ impl Site {
             management,
             other,
         };
-        site.install();
         site.start_manager();
         site.give_kubeconfig("simulated");
         site.cluster(&json!({}));
@@ -97,15 +96,6 @@ impl Site {
                 "clusterNetwork": {"services": {"cidrBlocks": ["10.96.0.0/12"]},
                 "pods": {"cidrBlocks": ["10.244.0.0/16"]}, "serviceDomain": "cluster.local"}}});
         self.apply(&cluster.to_string());
-    }
-
-    /// The definitions and the rights, as they are shipped.
-    pub fn install(&self) {
-        let crds = Command::new(env!("CARGO_BIN_EXE_tatara"))
-            .arg("crds")
-            .output();
-        self.apply(&String::from_utf8_lossy(&crds.expect("definitions").stdout));
-        self.install_rights();
     }
 
     /// The manager's account and what it may do, as they are shipped.
