@@ -24,4 +24,12 @@ impl Beside {
             Self::Others(lock.read_owned().await)
         }
     }
+
+    /// It has no three etcds any more: from now on other worlds may begin.
+    pub fn with_others(self) -> Self {
+        match self {
+            Self::Nobody(lock) => Self::Others(lock.downgrade()),
+            others @ Self::Others(_) => others,
+        }
+    }
 }

@@ -27,7 +27,7 @@ pub struct World {
     state: tempfile::TempDir,
     /// Its hosts and its Kubernetes, as variables of hack/quickstart.
     of: Of,
-    _beside: Beside,
+    beside: Option<Beside>,
     /// Kernel settings of the machine before all this.
     settings: Vec<(&'static str, String)>,
 }
@@ -103,9 +103,14 @@ impl World {
             subnet,
             state,
             of,
-            _beside: beside,
+            beside: Some(beside),
             settings,
         }
+    }
+
+    /// The others need not wait for its end: it has no three etcds any more.
+    pub fn let_others_begin(&mut self) {
+        self.beside = self.beside.take().map(Beside::with_others);
     }
 
     /// What it says on the way.

@@ -22,7 +22,7 @@ const ROLE: &str = "node-role.kubernetes.io/control-plane";
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts"]
 async fn one_control_plane_becomes_three_and_one_again() {
-    let world = World::prepared_with("cplane", "10.83.0", 5).await;
+    let mut world = World::prepared_with("cplane", "10.83.0", 5).await;
     with_longer_timeouts(&world);
     world.quickstart("apply");
     world.until_ready(3, 300).await;
@@ -43,6 +43,9 @@ async fn one_control_plane_becomes_three_and_one_again() {
     gates::remove_at(&world, &HOSTS);
     the_leader_loses_its_power_and_nothing_is_lost(&world).await;
     two_are_deleted_at_once(&world).await;
+    world.let_others_begin();
+    settings::of_a_lone_api_server(&world, "cp-3").await;
+    the_last_one_stays(&world).await;
     the_cluster_goes_and_every_host_comes_back(&world).await;
     world.leave();
 }
@@ -233,8 +236,6 @@ async fn two_are_deleted_at_once(world: &World) {
             .then_some(())
     })
     .await;
-    settings::of_a_lone_api_server(world, "cp-3").await;
-    the_last_one_stays(world).await;
 }
 
 async fn the_last_one_stays(world: &World) {
