@@ -5,7 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::cluster::ObservedCluster;
 use super::member::LastLook;
 use super::observed::{Lookup, Observed, Stuck};
-use super::plan::{addons, address, leaving, release, update};
+use super::plan::{addons, address, deletion, membership, update};
 use crate::api::conditions::{ConditionType, is_true};
 
 /// The host is asked only where nothing else can tell: before there is a Node, or the commands after kubeadm have
@@ -35,7 +35,7 @@ pub fn must_ask_released(observed: &Observed, host: Released<'_>, now: Timestamp
     let is_given_up = match host.stuck {
         Some(Stuck::Retained) => return true,
         Some(Stuck::Silent(since)) => {
-            release::end(observed, since, now).is_some_and(|end| end <= now)
+            deletion::given_up_at(observed, since, now).is_some_and(|end| end <= now)
         }
         _ => false,
     };
@@ -44,7 +44,7 @@ pub fn must_ask_released(observed: &Observed, host: Released<'_>, now: Timestamp
         Some(Lookup::Known(members)) => members.of(&[host.address], &[]).is_some(),
         _ => false,
     };
-    is_over || is_given_up || (is_listed && leaving::is_asked(observed))
+    is_over || is_given_up || (is_listed && membership::is_asked(observed))
 }
 
 /// A host that a Machine has released, as its conditions tell.
@@ -65,5 +65,5 @@ fn is_member_in_doubt(observed: &Observed) -> bool {
     let conditions = conditions.map(|status| &*status.conditions);
     let is_drained = conditions.is_some_and(|all| is_true(all, ConditionType::Draining));
     let leaves = observed.is_deleting() && !is_drained;
-    leaving::is_asked(observed) && (leaves || observed.last_look != LastLook::Idle)
+    membership::is_asked(observed) && (leaves || observed.last_look != LastLook::Idle)
 }

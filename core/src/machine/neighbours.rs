@@ -4,7 +4,6 @@ use crate::api::Machine;
 use crate::api::conditions::{ConditionType, Reason, Status, find};
 use crate::api::machine::is_same_version;
 use crate::kubeadm::{KubernetesVersion, version};
-use crate::machine::plan::BOOTSTRAP;
 use crate::{NodeView, settings};
 
 /// The other machines of its cluster, as far as the version of this one depends on them.
@@ -81,7 +80,7 @@ pub fn moves_version(machine: &Machine, for_control_plane: bool) -> bool {
 /// Whether a control-plane Machine is prepared, and waits for nothing but the turn to join, by what it said last.
 pub fn is_ready_to_join(machine: &Machine) -> bool {
     let conditions = machine.status.as_ref().map(|status| &status.conditions);
-    let said = conditions.and_then(|all| find(all, BOOTSTRAP));
+    let said = conditions.and_then(|all| find(all, ConditionType::BootstrapReady));
     let waits = [Reason::WaitingForTurn, Reason::TakingTurn];
     machine.metadata.deletion_timestamp.is_none()
         && said.is_some_and(|said| waits.iter().any(|reason| said.reason == *reason))

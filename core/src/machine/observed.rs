@@ -282,6 +282,14 @@ impl Observed {
                 .is_some_and(|status| is_true(&status.conditions, ConditionType::BootstrapReady))
     }
 
+    /// The place that it has.
+    pub fn held(&self) -> Option<&Infrastructure> {
+        match &self.placement {
+            Placement::Held(held) => Some(held),
+            Placement::None(_) => None,
+        }
+    }
+
     /// What its host showed in this pass.
     pub fn seen(&self) -> Option<&Observation> {
         match &self.placement {

@@ -11,6 +11,7 @@ use super::observed::{Infrastructure, Lookup, Observed, Placement};
 use super::units::node_name;
 use crate::NodeView;
 use crate::api::Machine;
+use crate::api::conditions::Reason;
 use crate::words;
 
 /// The Node of a Machine, and those that have its provider ID beside it.
@@ -101,6 +102,15 @@ pub fn contested(observed: &Observed) -> String {
         "{nodes} {} {have} the provider ID of this Machine, {own}. Nothing is written to, drained or deleted for it. A kubelet sets provider ID and addresses of its Node itself, and only its certificate names its Node: on {place}, openssl x509 -noout -subject -in /var/lib/kubelet/pki/kubelet-client-current.pem. Delete only a Node that is not named there: {delete}",
         names.join(", ")
     )
+}
+
+/// The reason of what waits for a Node that is unknown.
+pub fn unknown(observed: &Observed, otherwise: Reason) -> Reason {
+    if observed.contested.is_empty() {
+        otherwise
+    } else {
+        Reason::ProviderIDContested
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{NodeAddress, ObjectReference};
 
 use super::observed::{Lookup, Observed, Placement};
-use super::plan::{Phase, Plan, leaving, running, terminal};
+use super::plan::{Phase, Plan, marks, membership, terminal};
 use crate::TRANSIENT;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
 use crate::api::machine::{MachineStatus, MachineVersions};
@@ -155,7 +155,7 @@ pub fn status(observed: &Observed, plan: &Plan, old: &MachineStatus) -> MachineS
     }
     if let Lookup::Known(Some(node)) = &observed.node {
         // one that registered anew is recorded once it has what kubeadm gave the one before
-        if !running::lacks_marks(observed, node) {
+        if !marks::lacks_marks(observed, node) {
             status.node_ref = Some(ObjectReference {
                 api_version: Some("v1".into()),
                 kind: Some("Node".into()),
@@ -178,7 +178,7 @@ pub fn status(observed: &Observed, plan: &Plan, old: &MachineStatus) -> MachineS
 /// wanted.
 fn control_plane_version(observed: &Observed, before: Option<MachineVersions>) -> Option<String> {
     let wanted = observed.machine.versions()?.control_plane.clone()?;
-    if !leaving::is_asked(observed) {
+    if !membership::is_asked(observed) {
         return Some(wanted);
     }
     let cluster = observed.cluster.as_ref();
@@ -191,7 +191,7 @@ fn control_plane_version(observed: &Observed, before: Option<MachineVersions>) -
 /// asked before that is decided.
 fn stands(observed: &Observed, condition: &str) -> bool {
     let mut components = Component::ALL.iter();
-    leaving::is_asked(observed)
+    membership::is_asked(observed)
         && matches!(&observed.placement, Placement::Held(_))
         && components.any(|component| condition == component.condition().as_str())
 }

@@ -9,7 +9,7 @@ use crate::engine::{ActionOutcome, Chain, ReconcileError};
 use crate::workload;
 use tatara_core::api::conditions::Finding;
 use tatara_core::machine::live::node::{self as live, NodeFacts, Wait};
-use tatara_core::machine::plan::running;
+use tatara_core::machine::plan::marks;
 use tatara_core::machine::{Observed, Placement, apart};
 use tatara_core::node_change::{NodeChange, Scheduling};
 use tatara_core::proof::Over;
@@ -40,7 +40,7 @@ pub async fn update_node(
     node: &str,
     uid: &str,
 ) -> Result<ActionOutcome, ReconcileError> {
-    let wanted = running::wanted(observed);
+    let wanted = marks::wanted(observed);
     change(controller, observed, (node, uid), &wanted, "update").await?;
     Ok(ActionOutcome::Yes)
 }

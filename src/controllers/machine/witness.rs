@@ -8,10 +8,9 @@ use kube::ResourceExt;
 
 use super::observe::recorded_cluster;
 use super::turn::Turns;
-use tatara_core::api::conditions::Finding;
+use tatara_core::api::conditions::{ConditionType, Finding};
 use tatara_core::api::{Host, Machine};
 use tatara_core::machine::live::witness::{Unread, host, machine, to_ask};
-use tatara_core::machine::plan::BOOTSTRAP;
 use tatara_core::machine::plan::doubt::{self, ClusterName};
 use tatara_core::machine::{Observed, Placement};
 
@@ -22,7 +21,13 @@ const AT_ONCE: usize = 16;
 pub async fn ask(turns: &Turns, observed: &Observed) -> Option<Finding> {
     let marker = &observed.marker;
     let cluster = ClusterName::of(marker);
-    let witnessed = |witness| Some(doubt::witnessed(BOOTSTRAP, &witness, cluster));
+    let witnessed = |witness| {
+        Some(doubt::witnessed(
+            ConditionType::BootstrapReady,
+            &witness,
+            cluster,
+        ))
+    };
     let machines = turns.base.stores().machines.within(&marker.namespace);
     let has_ended = |uid: &str| turns.hosts.sightings.has_ended(uid);
     let recorded = |machine: &Machine| {
@@ -43,7 +48,7 @@ pub async fn ask(turns: &Turns, observed: &Observed) -> Option<Finding> {
     let sighting = |name: &str| turns.hosts.sightings.get(&marker.namespace, name);
     match host(&hosts, marker, authority.as_deref(), sighting, machine_of) {
         Ok(host) => host.and_then(witnessed),
-        Err(Unread) => Some(doubt::unread(BOOTSTRAP, cluster)),
+        Err(Unread) => Some(doubt::unread(ConditionType::BootstrapReady, cluster)),
     }
 }
 

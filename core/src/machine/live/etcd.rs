@@ -5,7 +5,7 @@ use super::turn::Outcome;
 use super::waits;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::control_plane::{Change, Member, Members, permits, quorum};
-use crate::machine::plan::leaving;
+use crate::machine::plan::membership;
 use crate::proof::{MemberProof, TurnIsOver};
 
 /// The list, or why it cannot be read.
@@ -96,7 +96,7 @@ pub fn was_removed(
 
 /// Whether etcd is asked before the place of the Machine is released.
 pub fn is_asked_before_release(observed: &Observed) -> bool {
-    leaving::is_asked(observed)
+    membership::is_asked(observed)
 }
 
 /// Requires, before the place of the Machine is released, that etcd has no member of it.

@@ -17,7 +17,6 @@ pub mod witness;
 
 use super::observed::Observed;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
-use crate::machine::plan::BOOTSTRAP;
 use crate::node::JobKind;
 
 /// What is read live before a job starts on the host of a Machine.
@@ -74,6 +73,6 @@ fn waits(observed: &Observed, reason: Reason, message: impl Into<String>) -> Fin
     if observed.is_deleting() {
         Finding::yes(ConditionType::Deleting, reason, message)
     } else {
-        Finding::no(BOOTSTRAP, reason, message)
+        Finding::no(ConditionType::BootstrapReady, reason, message)
     }
 }

@@ -12,7 +12,7 @@ use crate::control_plane::Members;
 use crate::kubeadm::record::{RecordStep, may_go_back, step};
 use crate::kubeadm::{Compared, Kept, KubernetesVersion, Owned, version};
 use crate::machine::Observed;
-use crate::machine::plan::{BOOTSTRAP, joining, recorded};
+use crate::machine::plan::{recorded, skew as versions};
 use crate::node::{JobKind, UnitState};
 use crate::settings::{self, Settings};
 
@@ -75,10 +75,15 @@ pub fn fits(observed: &Observed, kind: JobKind, record: Recorded) -> Fit {
         Recorded::Unconnected => unless(needs_it, unconnected()),
         Recorded::Unread(error) => unless(needs_it, wait(recorded::unread(observed, &error))),
         Recorded::Missing => unless(is_join && !is_external, missing()),
-        Recorded::Version(version) => recorded::differs(observed, &version)
-            .map_or(Fit::Yes, |message| {
-                Fit::Differs(Finding::no(BOOTSTRAP, Reason::VersionSkew, message))
-            }),
+        Recorded::Version(version) => {
+            recorded::differs(observed, &version).map_or(Fit::Yes, |message| {
+                Fit::Differs(Finding::no(
+                    ConditionType::BootstrapReady,
+                    Reason::VersionSkew,
+                    message,
+                ))
+            })
+        }
     }
 }
 
@@ -132,7 +137,8 @@ pub fn may_join(
     let (owned, differences) = owned.map_or_else(Default::default, |owned| {
         (Some(owned.configuration), owned.differences)
     });
-    let skew = |message: String| Finding::no(BOOTSTRAP, Reason::VersionSkew, message);
+    let skew =
+        |message: String| Finding::no(ConditionType::BootstrapReady, Reason::VersionSkew, message);
     let writes = match step(owned.as_deref().unwrap_or(text), wanted) {
         RecordStep::Unreadable => return Err(missing()),
         RecordStep::Keep => Writes {
@@ -147,7 +153,7 @@ pub fn may_join(
         } => {
             let (versions, voters) = ((&recorded, wanted), facts.members.voters().count());
             if !may_go_back(versions, facts.due, &facts.runs, voters) {
-                return Err(skew(joining::recorded(observed, &recorded, wanted)));
+                return Err(skew(versions::recorded(observed, &recorded, wanted)));
             }
             Writes {
                 configuration: Some(configuration),
@@ -244,5 +250,9 @@ fn is_due_beyond(due: Option<&str>, recorded: &KubernetesVersion) -> bool {
 }
 
 fn wait(message: String) -> Finding {
-    Finding::no(BOOTSTRAP, Reason::WaitingForControlPlane, message)
+    Finding::no(
+        ConditionType::BootstrapReady,
+        Reason::WaitingForControlPlane,
+        message,
+    )
 }

@@ -5,7 +5,7 @@ use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::control_plane::turn::Step;
 use crate::machine::plan::doubt::{self, ClusterName};
-use crate::machine::plan::{BOOTSTRAP, joining};
+use crate::machine::plan::turn;
 use crate::node::Marker;
 
 /// What follows of a step for the Machine.
@@ -42,7 +42,7 @@ pub fn taken(marker: &Marker, cluster_uid: &str, action: TurnAction, step: Step)
     if let Step::Blocked(by) = &step
         && by.is_later()
     {
-        let message = joining::busy(by, cluster_uid, marker);
+        let message = turn::busy(by, cluster_uid, marker);
         return Outcome::NotYet(blocked(action, message));
     }
     outcome(marker, step, asking(action))
@@ -52,10 +52,15 @@ pub fn taken(marker: &Marker, cluster_uid: &str, action: TurnAction, step: Step)
 pub fn recorded(observed: &Observed, step: Step) -> Outcome {
     if let Step::Initialized(other) = &step {
         let cluster = ClusterName::of(&observed.marker);
-        let twice = doubt::made_twice(BOOTSTRAP, observed.uid(), other, cluster);
+        let twice = doubt::made_twice(
+            ConditionType::BootstrapReady,
+            observed.uid(),
+            other,
+            cluster,
+        );
         return Outcome::NotYet(twice);
     }
-    outcome(&observed.marker, step, BOOTSTRAP)
+    outcome(&observed.marker, step, ConditionType::BootstrapReady)
 }
 
 /// Why a control plane is not recorded: its host has the private key of another CA than the Cluster's (`authority` is the
@@ -64,9 +69,9 @@ pub fn other_authority(observed: &Observed, authority: Option<&str>) -> Option<F
     let has = observed.seen()?.authority.as_deref()?;
     let cluster = ClusterName::of(&observed.marker);
     let Some(authority) = authority else {
-        return Some(doubt::unread(BOOTSTRAP, cluster));
+        return Some(doubt::unread(ConditionType::BootstrapReady, cluster));
     };
-    (authority != has).then(|| doubt::of_another_authority(BOOTSTRAP, cluster))
+    (authority != has).then(|| doubt::of_another_authority(ConditionType::BootstrapReady, cluster))
 }
 
 /// Another Machine has a turn in a control plane that exists.
@@ -85,7 +90,7 @@ fn blocked(wanted: TurnAction, message: String) -> Finding {
 fn asking(wanted: TurnAction) -> ConditionType {
     match wanted {
         TurnAction::Upgrade => ConditionType::UpToDate,
-        TurnAction::Init | TurnAction::Join | TurnAction::Remove => BOOTSTRAP,
+        TurnAction::Init | TurnAction::Join | TurnAction::Remove => ConditionType::BootstrapReady,
     }
 }
 

@@ -7,7 +7,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::neighbours::AddonsDue;
 use super::super::observed::{Contact, Infrastructure, Observed};
 use super::super::units;
-use super::bootstrap::ASK_AGAIN;
+use super::pace::ASK_AGAIN;
 use super::{Action, Plan, job, known_node};
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Status};

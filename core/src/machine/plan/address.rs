@@ -6,18 +6,16 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::member::ControlPlaneMachine;
 use super::super::observed::{Contact, Infrastructure, Lookup, Observed, Placement};
 use super::super::units;
-use super::bootstrap::ASK_AGAIN;
-use super::delete::deleting;
-use super::joining::has_turn;
-use super::leaving::{self, Leaving};
+use super::deletion::deleting;
+use super::membership::{self, Leaving};
+use super::pace::ASK_AGAIN;
+use super::turn::has_turn;
 use super::{Action, Plan, job};
 use crate::Next;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
-use crate::control_plane::Members;
 use crate::node::{self, Attempt, JobKind, Observation, PlannedUnit, UnitStatus};
 
 /// How long one that leaves tries to start the step that gives the address away: it leaves all the same. A step that runs, and
@@ -36,21 +34,6 @@ fn due(observed: &Observed) -> Option<PlannedUnit> {
     }
     let unit = units::address(observed)?;
     (observed.applied_address.as_deref() != Some(&*unit.identity)).then_some(unit)
-}
-
-/// Whether another member takes part, so that the address stays when this one leaves; also where there is none to hold.
-pub(super) fn is_held_without(observed: &Observed, members: &Members) -> bool {
-    let Some(cluster) = &observed.cluster else {
-        return true;
-    };
-    let serves = |address: &String| {
-        let member = members.at(address);
-        member.is_some_and(|member| members.trouble(member).is_none())
-    };
-    let takes_part = |other: &ControlPlaneMachine| {
-        other.applied.is_some() && other.address.as_ref().is_some_and(serves)
-    };
-    units::address(observed).is_none() || cluster.other_control_planes.iter().any(takes_part)
 }
 
 /// Adds what is due to the plan of a Machine that has a Node.
@@ -126,7 +109,7 @@ fn leaves_now(observed: &Observed) -> bool {
     cluster.is_some_and(|cluster| has_turn(observed, cluster, TurnAction::Remove))
         && observed.is_deleting()
         && may_give(observed)
-        && matches!(leaving::of(observed), Leaving::Member(_))
+        && matches!(membership::of(observed), Leaving::Member(_))
 }
 
 /// Another one holds the virtual IP before its etcd member is removed. A host that does not answer cannot give it away.

@@ -6,8 +6,10 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
 use super::super::observed::{Lookup, Observed};
-use super::delete::{API_AGAIN, cluster_goes, deleted_at, deleting};
-use super::{Action, DRAIN_AGAIN, Plan, known_node, running};
+use super::super::own_node;
+use super::deletion::{API_AGAIN, cluster_goes, deleted_at, deleting};
+use super::pace::DRAIN_AGAIN;
+use super::{Action, Plan, known_node};
 use crate::Next;
 use crate::NodeView;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
@@ -360,7 +362,7 @@ pub(super) fn waiting_for_api(observed: &Observed, state: &str, costs: &str) -> 
     let marker = &observed.marker;
     let delete = format!("delete node {}", words::word(node));
     let delete = words::in_workload(&marker.namespace, &marker.cluster, &delete);
-    let reason = running::unknown(observed, Reason::WaitingForApi);
+    let reason = own_node::unknown(observed, Reason::WaitingForApi);
     let message = format!(
         "{state}. Restore that API first: tatara describe cluster {} -n {}. Only if this Machine has to go before that: spec.deletion.nodeDrainTimeoutSeconds, or at once: {} ({costs}Node {node} stays until you delete it: {delete})",
         words::word(&marker.cluster),

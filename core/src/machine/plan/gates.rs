@@ -1,9 +1,9 @@
 //! Feature gates, and arguments of etcd, in the settings of the Cluster that the versions of a Machine no longer know.
 
 use super::super::observed::Observed;
-use super::bootstrap::{ASK_AGAIN, BOOTSTRAP};
+use super::pace::ASK_AGAIN;
 use super::{Plan, job};
-use crate::api::conditions::Reason;
+use crate::api::conditions::{ConditionType, Reason};
 use crate::kubeadm::KubernetesVersion;
 use crate::kubeadm::feature_gates::{UnknownGate, of_component, of_control_plane};
 use crate::node::{JobKind, Observation};
@@ -19,7 +19,7 @@ pub(super) fn before_kubeadm(observed: &Observed, seen: &Observation) -> Option<
     let why = refused(observed)?;
     Some(Plan {
         next: Next::After(ASK_AGAIN),
-        ..Plan::waiting(why.finding(BOOTSTRAP))
+        ..Plan::waiting(why.finding(ConditionType::BootstrapReady))
     })
 }
 

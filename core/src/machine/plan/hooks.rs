@@ -6,7 +6,7 @@ use std::time::Duration;
 use kube::ResourceExt;
 
 use super::super::observed::{Observed, Placement};
-use super::delete::deleting;
+use super::deletion::deleting;
 use super::{Action, Plan, drain};
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};

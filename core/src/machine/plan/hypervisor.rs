@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube::ResourceExt;
 
 use super::super::observed::{Observed, VirtualMachine};
-use super::{Acquire, Action, Plan, unheld};
+use super::{Acquire, Action, Plan, stopped};
 use crate::Next;
 use crate::api::names::{
     ANNOTATION_HOST_IS_GONE, ANNOTATION_HYPERVISOR, MANAGER_ACCOUNT, ssh_secret,
@@ -51,7 +51,7 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
     );
     Some(Plan {
         next: Next::After(LOOK_AGAIN),
-        ..unheld::stopped(observed, Reason::HypervisorMoved, message)
+        ..stopped(observed, Reason::HypervisorMoved, message)
     })
 }
 

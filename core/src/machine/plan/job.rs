@@ -103,6 +103,17 @@ pub(super) fn begins(kind: JobKind) -> Finding {
     not(kind.running(), format!("{} starts", kind.title()))
 }
 
+/// Starts a job, attaches to it, or waits before it is tried again, as long as it has not succeeded.
+pub(super) fn unfinished(
+    observed: &Observed,
+    seen: &Observation,
+    kind: JobKind,
+    now: Timestamp,
+) -> Option<Plan> {
+    let attempt = next(observed, seen, &of_kind(observed, kind), now);
+    plan(kind, &attempt, || starts(observed, kind))
+}
+
 fn runs(kind: JobKind, at: &Progress) -> Finding {
     let message = format!("{}/{} {}", at.index, at.total, at.step);
     not(kind.running(), message)

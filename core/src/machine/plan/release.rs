@@ -1,14 +1,14 @@
 //! A host that a Machine has released: what proves that nothing of the Machine runs on it, and what is unsafe until then.
 
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::super::cluster::ObservedCluster;
 use super::super::observed::{Contact, Infrastructure, Observed, Placement, Stuck};
-use super::delete::{API_AGAIN, cluster_goes, deleted_at, deleting, finish, gone, of_user};
+use super::deletion::{API_AGAIN, cluster_goes, deleted_at, deleting, given_up_at, of_user};
 use super::doubt::{self, ClusterName};
-use super::drain::{silent_api, waiting_for_api};
-use super::unheld::host_is_gone;
+use super::end::{finish, gone, unreset};
+use super::lost_claim::host_is_gone;
 use super::{Action, Plan, known_node, retained};
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};
@@ -30,7 +30,7 @@ pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan 
         Some(Stuck::LeftAlone) => return left_alone(observed, held),
         None => return resetting(observed, held, now),
     };
-    let end = end(observed, since, now);
+    let end = given_up_at(observed, since, now);
     // a reset that is under way proves itself when it ends
     let is_tried = held.stuck == Some(Stuck::ResetFails)
         && observed
@@ -238,17 +238,6 @@ fn has_another(observed: &Observed) -> bool {
     by.is_some_and(|by| by != observed.uid())
 }
 
-/// When a host that has not answered `since` then is given up, by the user's time limit; it counts from the
-/// deletion at the earliest.
-pub fn end(observed: &Observed, since: Timestamp, now: Timestamp) -> Option<Timestamp> {
-    let deletion = observed.machine.spec.deletion.as_ref();
-    let limit = deletion.and_then(|deletion| deletion.host_release_timeout_seconds);
-    let since = since.max(deleted_at(observed).unwrap_or(now));
-    limit
-        .filter(|limit| *limit > 0)
-        .and_then(|limit| since.checked_add(SignedDuration::from_secs(limit)).ok())
-}
-
 /// The host does not answer and is off: nothing of it runs any more, so its Node may go. The Host keeps its claim
 /// and its marker until it was reset. That it is off is read just now.
 fn fenced(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
@@ -283,27 +272,6 @@ fn fenced(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
         deleting(Reason::HostFenced, message),
         now,
     )
-}
-
-/// Node and Machine go, while the host is not reset.
-pub(super) fn unreset(
-    observed: &Observed,
-    proof: &Proof,
-    state: &str,
-    why: Finding,
-    now: Timestamp,
-) -> Plan {
-    if let Some(silent) = silent_api(observed, now) {
-        return waiting_for_api(
-            observed,
-            &format!("{state}, and the Node cannot be deleted: {silent}"),
-            "",
-        );
-    }
-    Plan {
-        findings: vec![why],
-        ..gone(observed, proof)
-    }
 }
 
 /// The Node of a host that is not reset is not deleted: its pods would start elsewhere as well.

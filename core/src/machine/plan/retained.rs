@@ -4,8 +4,8 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::{Contact, Infrastructure, Observed};
 use super::Plan;
-use super::delete::{API_AGAIN, deleting};
-use super::release::unreset;
+use super::deletion::{API_AGAIN, deleting};
+use super::end::unreset;
 use crate::Next;
 use crate::api::conditions::Reason;
 use crate::proof::Proof;

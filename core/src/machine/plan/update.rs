@@ -16,9 +16,9 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::super::cluster::ObservedCluster;
 use super::super::observed::{Contact, Infrastructure, Lookup, Observed};
-use super::bootstrap::ASK_AGAIN;
-use super::joining::has_turn;
-use super::{Acquire, Action, Plan, job, known_node, leaving};
+use super::pace::ASK_AGAIN;
+use super::turn::has_turn;
+use super::{Acquire, Action, Plan, job, known_node, membership};
 use crate::api::MachineProviderSpec;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status, find, is_true};
@@ -243,7 +243,7 @@ fn kubelet(observed: &Observed) -> Option<Versions> {
 
 /// Of the control plane on its own server, as that last said.
 fn control_plane(observed: &Observed) -> Option<Versions> {
-    if !leaving::is_asked(observed) {
+    if !membership::is_asked(observed) {
         return None;
     }
     let wanted = observed.machine.versions()?.control_plane.as_deref()?;

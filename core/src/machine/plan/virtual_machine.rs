@@ -49,6 +49,17 @@ pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Op
     }
 }
 
+/// Whether it runs and has an address, so that nothing has to be done to it.
+pub fn is_up(observed: &Observed, machine: &VirtualMachine) -> bool {
+    let shown = machine.told.as_ref().ok();
+    shown
+        .and_then(|told| told.machine.as_ref())
+        .is_some_and(|shown| {
+            let is_made = !shown.incomplete || may_have_been_a_node(observed);
+            is_made && shown.state == MachineState::Running && shown.address().is_some()
+        })
+}
+
 /// Whether it may have been a node, which is not created again: its disk does not exist any more.
 fn may_have_been_a_node(observed: &Observed) -> bool {
     observed.is_begun()

@@ -25,6 +25,7 @@ mod words;
 
 use crate::Why;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
@@ -39,7 +40,7 @@ use crate::api::names::{
 use crate::api::{Cluster, ClusterProviderSpec, Machine, MachineProviderSpec};
 use crate::control_plane::{Member, MemberHealth, MemberId, Members};
 use crate::kubeadm::Endpoint;
-use crate::machine::{HostChoice, LastLook, ObservedCluster, Unheld, units};
+use crate::machine::{HostChoice, LastLook, ObservedCluster, Placement, Unheld, units};
 use crate::node::{
     Attempts, Failure, Identities, Job, JobKind, Marker, Observation, Owner, Ownership, Progress,
     SoftwareVersions, UnitState, UnitStatus,

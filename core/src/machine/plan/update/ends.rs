@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::super::observed::{Lookup, Observed};
-use super::super::bootstrap::ASK_AGAIN;
+use super::super::pace::ASK_AGAIN;
 use super::super::{Action, Phase, Plan, known_node};
 use super::{Step, follow, has_turn_to_upgrade, updating, waiting};
 use crate::Next;

@@ -6,8 +6,9 @@ use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::{Contact, Observed, Placement};
 use super::super::super::units;
 use super::super::doubt::ClusterName;
-use super::super::joining::in_the_way;
-use super::super::{Action, DRAIN_AGAIN, Plan, drain, job, known_node};
+use super::super::pace::DRAIN_AGAIN;
+use super::super::turn::in_the_way;
+use super::super::{Action, Plan, drain, job, known_node};
 use super::quorum::{may_restart, members, waits_for_quorum};
 use super::{
     Step, control_plane, differs, end_of_turn, ends::finish, ends::is_unwell, follow,

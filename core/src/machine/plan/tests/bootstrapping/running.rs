@@ -136,7 +136,7 @@ fn a_node_that_a_lost_machine_left_behind_goes_and_any_other_stands_in_the_way()
 #[test]
 fn the_node_of_a_control_plane_that_registers_anew_gets_the_marks_of_kubeadm() {
     use crate::kubeadm::CONTROL_PLANE_LABELS;
-    use crate::machine::{plan::running, status};
+    use crate::machine::{plan::marks, status};
     let of = |recorded: &str, settings: Value, marked: bool| {
         let change = json!({ "status": { "nodeRef": { "name": "host-a", "uid": recorded } } });
         let mut observed = edited(running(control_plane()), &change);
@@ -148,7 +148,7 @@ fn the_node_of_a_control_plane_that_registers_anew_gets_the_marks_of_kubeadm() {
             let mut node = node.as_ref().clone();
             let labels = CONTROL_PLANE_LABELS.map(|label| (label.to_owned(), String::new()));
             node.labels.extend(labels);
-            node.taints = running::wanted(&observed).taints;
+            node.taints = marks::wanted(&observed).taints;
             observed.node = Lookup::Known(Some(Arc::new(node)));
         }
         observed
@@ -181,7 +181,7 @@ fn the_node_of_a_control_plane_that_registers_anew_gets_the_marks_of_kubeadm() {
     ];
     for (case, recorded, settings, marked, is_set, taints) in table {
         let observed = of(recorded, settings, marked);
-        let wanted = running::wanted(&observed);
+        let wanted = marks::wanted(&observed);
         let keys: Vec<_> = wanted.taints.iter().map(|taint| &*taint.key).collect();
         assert_eq!(keys, taints, "{case}");
         let has_labels = CONTROL_PLANE_LABELS

@@ -1,17 +1,26 @@
 //! A host that the Machine claims, and whose marker does not name it: Tatara writes the marker if the host has none and no
-//! traces of Kubernetes, and otherwise leaves the host alone.
+//! traces of Kubernetes, and otherwise leaves the host alone. So it does where the marker names the Machine in another Cluster.
 
-use super::super::observed::{Infrastructure, Observed};
-use super::bootstrap::{ASK_AGAIN, BOOTSTRAP};
-use super::{Action, Plan, after_deletion};
+use super::super::{Action, Plan, after_deletion, pace};
+use super::SeenHost;
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::node::{Observation, Ownership};
+use crate::machine::observed::{Infrastructure, Observed};
+use crate::node::Ownership;
 
 /// The next step.
-pub fn plan(observed: &Observed, held: &Infrastructure, seen: &Observation) -> Plan {
+pub(super) fn plan(host: &SeenHost<'_>) -> Plan {
+    let SeenHost {
+        observed,
+        held,
+        seen,
+        ..
+    } = *host;
+    if let Some(finding) = host.of_another_cluster() {
+        return Plan::waiting(finding);
+    }
     let waiting = |message: String| Plan {
-        next: Next::After(ASK_AGAIN),
+        next: Next::After(pace::ASK_AGAIN),
         ..Plan::waiting(Finding::no(
             ConditionType::HostClean,
             Reason::Occupied,
@@ -26,7 +35,7 @@ pub fn plan(observed: &Observed, held: &Infrastructure, seen: &Observation) -> P
     };
     match &seen.owner {
         Ownership::Nobody if let Some(message) = marker_missing(observed, held) => Plan {
-            next: Next::After(ASK_AGAIN),
+            next: Next::After(pace::ASK_AGAIN),
             ..Plan::waiting(Finding::no(
                 ConditionType::HostClean,
                 Reason::MarkerMissing,
@@ -36,7 +45,7 @@ pub fn plan(observed: &Observed, held: &Infrastructure, seen: &Observation) -> P
         Ownership::Nobody if seen.occupied.is_empty() => Plan::act(
             Action::TakeHost,
             Finding::no(
-                BOOTSTRAP,
+                ConditionType::BootstrapReady,
                 Reason::TakingHost,
                 "writing the ownership marker on the host",
             ),

@@ -2,19 +2,21 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::observed::{Contact, Infrastructure, Observed};
-use super::bootstrap::ASK_AGAIN;
-use super::{Plan, bootstrap, running};
-use crate::api::conditions::Finding;
+use super::super::{Plan, job, pace};
+use super::{running, unread};
+use crate::api::conditions::{ConditionType, Finding};
+use crate::machine::observed::{Contact, Infrastructure, Observed};
 use crate::node::{JobKind, Observation};
 use crate::{Next, NodeView};
 
 /// Keeps the Node according to the Machine's spec, and runs the commands until all have succeeded.
-pub fn plan(observed: &Observed, held: &Infrastructure, node: &NodeView, now: Timestamp) -> Plan {
-    let mut plan = running::plan(observed, node);
-    if !observed.awaits_commands() {
-        return plan;
-    }
+pub(super) fn plan(
+    observed: &Observed,
+    held: &Infrastructure,
+    node: &NodeView,
+    now: Timestamp,
+) -> Plan {
+    let mut plan = running::of_node(observed, node);
     let Some(rest) = unfinished(observed, held, now) else {
         return plan;
     };
@@ -38,12 +40,12 @@ fn unfinished(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Opt
             let follow = observed.follow.as_ref();
             follow
                 .is_some_and(|follow| follow.job.kind.bootstraps())
-                .then(|| bootstrap::followed(observed))
+                .then(|| unread::followed(observed))
         }
         Contact::Unreachable { reason, message } => Some(Plan {
-            next: Next::After(ASK_AGAIN),
+            next: Next::After(pace::ASK_AGAIN),
             ..Plan::waiting(Finding::unknown(
-                bootstrap::BOOTSTRAP,
+                ConditionType::BootstrapReady,
                 *reason,
                 format!("cannot check whether its postKubeadmCommands succeeded: {message}"),
             ))
@@ -61,7 +63,7 @@ fn on_host(observed: &Observed, seen: &Observation, now: Timestamp) -> Option<Pl
         _ => running_unit(observed, seen)?,
     };
     seen.job(&observed.marker.job(unit))?;
-    bootstrap::unfinished(observed, seen, unit, now)
+    job::unfinished(observed, seen, unit, now)
 }
 
 /// kubeadm has made the Node, and goes on.

@@ -1,0 +1,263 @@
+//! What a control plane is to the etcd of its cluster: whether etcd has a say; and of one that is being deleted, whether it has a
+//! member, whether that may go, and whether kubeadm runs on its host, which adds one.
+
+use super::super::cluster::ObservedCluster;
+use super::super::member::ControlPlaneMachine;
+use super::super::observed::{Contact, Lookup, Observed, Placement};
+use super::super::units;
+use super::deletion::deleting;
+use super::doubt::{self, ClusterName};
+use super::lost_claim::host_is_gone;
+use super::turn::{has_turn, in_the_way};
+use crate::api::cluster::{Turn, TurnAction};
+use crate::api::conditions::{Finding, Reason};
+use crate::control_plane::{Change, Member, Members, Obstacle, permits};
+use crate::node::{JobKind, Ownership};
+use crate::proof::TurnIsOver;
+
+/// What a Machine that is being deleted still is to the etcd of its cluster.
+pub(super) enum Leaving<'a> {
+    /// Nothing that concerns its release.
+    Nothing,
+    /// No member is at its address; a turn that it has ends by this.
+    Removed(Option<TurnIsOver>),
+    /// A member, which is removed first.
+    Member(&'a Member),
+    /// It must wait, for this.
+    Waits(Finding),
+}
+
+/// What it is. Nothing where the whole cluster goes, where there is no control plane yet, or where that is not ours.
+pub(super) fn of(observed: &Observed) -> Leaving<'_> {
+    let Some(cluster) = observed.cluster.as_ref().filter(|_| is_asked(observed)) else {
+        return Leaving::Nothing;
+    };
+    let members = match &cluster.etcd {
+        Lookup::Known(members) => members,
+        Lookup::Unknown(why) | Lookup::NotYet(why) => {
+            return Leaving::Waits(unread(observed, cluster, why));
+        }
+    };
+    let Some(member) = observed.member(members) else {
+        // kubeadm adds its member at any moment while it runs: that it does not is read from its host
+        if let Kubeadm::Runs(why) | Kubeadm::MayRun(why) = kubeadm_on_host(observed) {
+            return Leaving::Waits(deleting(Reason::WaitingForHost, why));
+        }
+        let own = cluster.turn.as_ref();
+        let ends = own.is_some_and(|turn| turn.machine == observed.uid() && turn.is_later());
+        let proof = observed.member_proof(members).filter(|_| ends);
+        return Leaving::Removed(proof.map(TurnIsOver::Member));
+    };
+    if let Some(why) = is_anothers(observed, member) {
+        return Leaving::Waits(why);
+    }
+    // without its member kubeadm would wait for minutes
+    if let Kubeadm::Runs(why) = kubeadm_on_host(observed) {
+        return Leaving::Waits(deleting(Reason::WaitingForHost, why));
+    }
+    if let Some(why) = in_the_way(observed, cluster) {
+        let message = format!("waiting to leave: {why}");
+        return Leaving::Waits(deleting(Reason::WaitingForTurn, message));
+    }
+    match permits(members, Change::Remove(member.id)) {
+        Ok(()) if !is_held_without(observed, members) => {
+            let message = "waiting until another control plane takes part in holding the virtual IP. If that lasts: condition UpToDate of the other control-plane Machines, and their Hosts, say what is in the way";
+            Leaving::Waits(deleting(Reason::AddressChanging, message))
+        }
+        Ok(()) => match joins_first(observed, cluster, members, member) {
+            Some(why) => Leaving::Waits(deleting(Reason::WaitingForTurn, why)),
+            None => Leaving::Member(member),
+        },
+        Err(Obstacle::LastMember(_)) => Leaving::Waits(last(cluster)),
+        Err(obstacle) => {
+            let message = format!(
+                "etcd member {} stays, and with it this Machine: {}",
+                member.label(),
+                obstacle.message()
+            );
+            Leaving::Waits(deleting(obstacle.reason(), message))
+        }
+    }
+}
+
+/// Why the member at its address stays: its host is another Machine's, as after a restore, and so may the member be.
+fn is_anothers(observed: &Observed, member: &Member) -> Option<Finding> {
+    let Placement::Held(held) = &observed.placement else {
+        return None;
+    };
+    let whose = match &held.contact {
+        Contact::Seen(seen) => match &seen.owner {
+            Ownership::Owner(owner) if seen.owner.of(&observed.marker).is_none() => format!(
+                "its marker names Machine {}/{} (uid {})",
+                owner.marker.namespace, owner.marker.machine, owner.marker.uid
+            ),
+            Ownership::Unreadable(why) => format!("its marker cannot be read ({why})"),
+            Ownership::Owner(_) | Ownership::Nobody => return None,
+        },
+        // as it was when its own controller asked it last
+        Contact::NotAsked | Contact::Unreachable { .. } | Contact::SelfRegistering(_) => {
+            let (reason, why) = held.why.as_ref()?;
+            let is_strange = Reason::parse(reason).is_some_and(Reason::is_of_strange_host);
+            is_strange.then(|| why.clone())?
+        }
+    };
+    let message = format!(
+        "etcd member {} stays, and with it this Machine: it may be another's by now. Host {}: {whose}. Condition Clean of that Host has the remedy",
+        member.label(),
+        held.name
+    );
+    Some(deleting(Reason::Orphaned, message))
+}
+
+/// Whether another member takes part, so that the address stays when this one leaves; also where there is none to hold.
+fn is_held_without(observed: &Observed, members: &Members) -> bool {
+    let Some(cluster) = &observed.cluster else {
+        return true;
+    };
+    let serves = |address: &String| {
+        let member = members.at(address);
+        member.is_some_and(|member| members.trouble(member).is_none())
+    };
+    let takes_part = |other: &ControlPlaneMachine| {
+        other.applied.is_some() && other.address.as_ref().is_some_and(serves)
+    };
+    units::address(observed).is_none() || cluster.other_control_planes.iter().any(takes_part)
+}
+
+/// Why one whose member serves leaves later: another control plane is ready to join, and etcd has a member more meanwhile. None
+/// may join beside one that does not vote. One that has begun to leave goes on.
+fn joins_first(
+    observed: &Observed,
+    cluster: &ObservedCluster,
+    members: &Members,
+    member: &Member,
+) -> Option<String> {
+    let name = cluster.neighbours.joins.as_ref()?;
+    let can_wait = members.trouble(member).is_none();
+    let has_begun = has_turn(observed, cluster, TurnAction::Remove);
+    let may_join = permits(members, Change::Add).is_ok();
+    (can_wait && may_join && !has_begun).then(|| {
+        format!(
+            "waiting to leave: Machine {name} is prepared, and joins the control plane first. If that does not proceed: tatara describe machine {name} -n {}",
+            observed.marker.namespace
+        )
+    })
+}
+
+/// Why the turn of a Machine that waits to leave is over, though it may not leave yet: its member votes, and kubeadm does not run
+/// on its host. Who is in its way may need that turn, to leave first or to join.
+pub(super) fn unused_turn(observed: &Observed) -> Option<TurnIsOver> {
+    let cluster = observed.cluster.as_ref().filter(|_| is_asked(observed))?;
+    let later = [TurnAction::Join, TurnAction::Upgrade, TurnAction::Remove];
+    let is_held = |action| has_turn(observed, cluster, action);
+    let is_over = matches!(kubeadm_on_host(observed), Kubeadm::Over);
+    let over = || observed.member_votes();
+    (is_over && later.into_iter().any(is_held))
+        .then(over)
+        .flatten()
+}
+
+/// Whether etcd has a say: the Machine may have a member in a control plane of ours that stays.
+pub fn is_asked(observed: &Observed) -> bool {
+    observed.cluster.as_ref().is_some_and(|cluster| {
+        let records = [&cluster.initialized_by, &cluster.initialized_by_secret];
+        // the records may be lost: what has come after init shows it too
+        let is_made = records.iter().any(|record| record.is_some())
+            || observed.had_node()
+            || cluster.turn.as_ref().is_some_and(Turn::is_later);
+        is_made && !cluster.external && !cluster.deleting
+    }) && observed.acts_as_control_plane()
+        && observed.is_begun()
+}
+
+/// Whether kubeadm runs on its host, where it changes the control plane, and why that is waited for.
+enum Kubeadm {
+    /// It does not run.
+    Over,
+    /// It runs.
+    Runs(String),
+    /// The host does not say.
+    MayRun(String),
+}
+
+/// The job of kubeadm for which the Machine has the turn.
+pub fn job_of_turn(observed: &Observed) -> Option<JobKind> {
+    let cluster = observed.cluster.as_ref()?;
+    let jobs = [
+        (TurnAction::Join, JobKind::Join),
+        (TurnAction::Upgrade, JobKind::Upgrade),
+    ];
+    let mut jobs = jobs.into_iter();
+    jobs.find_map(|(action, kind)| has_turn(observed, cluster, action).then_some(kind))
+}
+
+fn kubeadm_on_host(observed: &Observed) -> Kubeadm {
+    let Placement::Held(held) = &observed.placement else {
+        return Kubeadm::Over;
+    };
+    if observed.user_says_gone().is_some() {
+        return Kubeadm::Over;
+    }
+    let runs = |kind: JobKind| {
+        let what = kind.title();
+        format!("{what} runs on its host; it leaves when that has ended")
+    };
+    // whoever has the turn: a management cluster that was restored from a backup may know of none, or of an older one
+    if let Contact::Seen(seen) = &held.contact {
+        let running = observed.job_of_member(seen);
+        return running.map_or(Kubeadm::Over, |kind| Kubeadm::Runs(runs(kind)));
+    }
+    let is_silent = matches!(held.contact, Contact::Unreachable { .. });
+    let seen = observed.last_look.job().filter(|_| !held.releasing);
+    // of a host that is silent by now, only a join counts: it may add a member
+    let may_add = seen.filter(|kind| is_silent && *kind == JobKind::Join);
+    let Some(kind) = job_of_turn(observed).or(may_add) else {
+        let followed = observed.follow.as_ref().map(|follow| follow.job.kind);
+        let changes = |kind: &JobKind| matches!(kind, JobKind::Upgrade | JobKind::Kubelet);
+        let running = followed.filter(|kind| changes(kind) && !held.releasing);
+        let running = running.or(seen.filter(|_| !is_silent));
+        return running.map_or(Kubeadm::Over, |kind| Kubeadm::Runs(runs(kind)));
+    };
+    let what = kind.title();
+    match &held.contact {
+        // a job that is followed is this one, or waits on the host for its end
+        Contact::NotAsked if observed.follow.is_some() && !held.releasing => {
+            let followed = observed.follow.as_ref().map(|follow| follow.job.kind);
+            Kubeadm::Runs(runs(followed.unwrap_or(kind)))
+        }
+        Contact::NotAsked | Contact::SelfRegistering(_) | Contact::Seen(_) => {
+            Kubeadm::MayRun(runs(kind))
+        }
+        Contact::Unreachable { message, .. } => Kubeadm::MayRun(format!(
+            "{what} may run on its host, which does not answer: {message}. Only if the server is destroyed, erased or disconnected for good: {}",
+            host_is_gone(observed)
+        )),
+    }
+}
+
+fn unread(observed: &Observed, cluster: &ObservedCluster, why: &str) -> Finding {
+    if cluster.other_control_planes.is_empty() && observed.is_initializer() {
+        return last(cluster);
+    }
+    // etcd is read of a control plane that is recorded
+    if cluster.initialized_by.is_none() {
+        let why = doubt::lost_record(cluster, ClusterName::of(&observed.marker));
+        return deleting(why.reason, why.message());
+    }
+    let message = format!(
+        "the etcd member of this Machine stays until the manager reads a list of etcd members that has a quorum: {why}. Condition EtcdHealthy of Cluster {} has the remedy",
+        cluster.name
+    );
+    deleting(Reason::EtcdUnreachable, message)
+}
+
+/// The last one is deleted with its Cluster only.
+fn last(cluster: &ObservedCluster) -> Finding {
+    deleting(
+        Reason::LastControlPlane,
+        format!(
+            "this is the last control-plane Machine of Cluster {}, with the only copy of its state: it is not reset, and the cluster keeps running. Its deletion cannot be undone. To complete it, create another control-plane Machine: this one leaves once that has joined (only with controlPlaneEndpoint). Delete the Cluster only to delete all of it: that resets every host",
+            cluster.name
+        ),
+    )
+}

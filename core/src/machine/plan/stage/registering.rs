@@ -1,0 +1,33 @@
+//! kubeadm has finished, and no Node is seen: it has not registered yet, cannot be read, or was deleted.
+
+use super::super::{Plan, health};
+use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::machine::observed::{Lookup, Observed};
+use crate::machine::own_node;
+
+/// Its Node wakes it.
+pub(super) fn plan(observed: &Observed) -> Plan {
+    let finding = match &observed.node {
+        Lookup::Unknown(why) | Lookup::NotYet(why) => Finding::unknown(
+            ConditionType::NodeHealthy,
+            own_node::unknown(observed, Reason::ApiUnreachable),
+            why.clone(),
+        ),
+        Lookup::Known(_) if observed.had_node() => health::gone(observed),
+        Lookup::Known(_) => Finding::no(
+            ConditionType::NodeHealthy,
+            Reason::WaitingForNode,
+            format!(
+                "kubeadm has finished; no Node with providerID {} has registered yet",
+                observed.provider_id().unwrap_or_default()
+            ),
+        ),
+    };
+    Plan {
+        findings: vec![
+            Finding::yes(ConditionType::BootstrapReady, Reason::Bootstrapped, ""),
+            finding,
+        ],
+        ..Plan::default()
+    }
+}

@@ -1,0 +1,40 @@
+//! Its host has to show what is next, and shows nothing in this pass: a job runs there whose end wakes us, or it does not answer.
+
+use super::super::{Plan, host_is_silent, job, pace, virtual_machine};
+use super::{claimed, registering};
+use crate::Next;
+use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::machine::observed::{Contact, Infrastructure, Observed};
+
+/// What is known without the host.
+pub(super) fn plan(observed: &Observed, held: &Infrastructure) -> Plan {
+    if let Some(plan) = virtual_machine::starting(observed, held) {
+        return plan;
+    }
+    if let Some(finding) = host_is_silent(held) {
+        return Plan {
+            next: Next::After(pace::ASK_AGAIN),
+            ..Plan::waiting(finding)
+        };
+    }
+    let plan = match &held.contact {
+        Contact::SelfRegistering(Some(error)) => Plan::waiting(Finding::no(
+            ConditionType::BootstrapReady,
+            Reason::SimulatedFailure,
+            error.clone(),
+        )),
+        Contact::SelfRegistering(None) => registering::plan(observed),
+        _ => followed(observed),
+    };
+    claimed(held, plan)
+}
+
+/// Reports the progress of a unit that runs.
+pub(super) fn followed(observed: &Observed) -> Plan {
+    let follow = observed.follow.as_ref();
+    let follow = follow.filter(|follow| follow.job.kind.bootstraps());
+    follow.map_or_else(
+        || registering::plan(observed),
+        |follow| job::followed(observed, follow),
+    )
+}

@@ -1,0 +1,84 @@
+//! The control-plane turn: who has it, and who is in the way of a change.
+
+use super::super::cluster::ObservedCluster;
+use super::super::member::{ControlPlaneMachine, LastLook};
+use super::super::observed::{Lookup, Observed};
+use crate::api::cluster::{Turn, TurnAction};
+use crate::node::Marker;
+use crate::words::word;
+
+/// Whether the Machine has the turn for this.
+pub fn has_turn(observed: &Observed, cluster: &ObservedCluster, action: TurnAction) -> bool {
+    let is_own = |turn: &Turn| turn.machine == observed.uid() && turn.action == action;
+    cluster.turn.as_ref().is_some_and(is_own)
+}
+
+/// The turn of another Machine, if it counts in a control plane that exists.
+fn turn_of_another<'a>(observed: &Observed, cluster: &'a ObservedCluster) -> Option<&'a Turn> {
+    let turn = cluster.turn.as_ref()?;
+    (turn.machine != observed.uid() && turn.is_later()).then_some(turn)
+}
+
+/// Why it changes nothing now: another Machine has the turn, or a job of another changes its member, whoever has the turn. A
+/// management cluster that was restored from a backup may not know whose turn it was.
+pub(super) fn in_the_way(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
+    if let Some(turn) = turn_of_another(observed, cluster) {
+        return Some(busy(turn, &cluster.uid, &observed.marker));
+    }
+    let mut others = cluster.other_control_planes.iter();
+    others.find_map(|other| {
+        let name = &other.name;
+        match other.look {
+            LastLook::Never => {
+                return Some(format!(
+                    "the manager has just started, and asks the host of control-plane Machine {name} whether a job runs there"
+                ));
+            }
+            LastLook::Silent if serves(cluster, other) => {
+                return Some(format!(
+                    "the etcd member of control-plane Machine {name} serves, and its host does not answer the manager, which has started anew and cannot tell whether kubeadm runs there: tatara describe machine {name} -n {} says what to correct",
+                    observed.marker.namespace
+                ));
+            }
+            _ => (),
+        }
+        let what = other.runs?.title();
+        Some(format!(
+            "{what} runs on the host of control-plane Machine {name}, and members change one at a time. If it does not proceed: tatara describe machine {name} -n {}",
+            observed.marker.namespace
+        ))
+    })
+}
+
+/// Whether the etcd member of another control plane serves, by the list as last read.
+fn serves(cluster: &ObservedCluster, other: &ControlPlaneMachine) -> bool {
+    let Lookup::Known(members) = &cluster.etcd else {
+        return false;
+    };
+    let member = other.address.as_deref().and_then(|at| members.at(at));
+    member.is_some_and(|member| members.trouble(member).is_none())
+}
+
+/// Why it waits for the turn of another Machine, or for that of the Cluster of this UID.
+pub fn busy(turn: &Turn, cluster_uid: &str, marker: &Marker) -> String {
+    if turn.machine == cluster_uid {
+        return format!(
+            "an etcd member that belongs to no Machine is being removed, and members change one at a time; condition EtcdHealthy of Cluster {} names it",
+            marker.cluster
+        );
+    }
+    let (namespace, named) = (&marker.namespace, word(&turn.name));
+    let name = &turn.name;
+    let (does, cancel) = match turn.action {
+        TurnAction::Init => ("creates", String::new()),
+        TurnAction::Join => (
+            "joins",
+            format!("; to cancel its join: kubectl -n {namespace} delete machine {named}"),
+        ),
+        TurnAction::Remove => ("leaves", String::new()),
+        TurnAction::Upgrade => ("is updated in", String::new()),
+    };
+    format!(
+        "Machine {name} {does} the control plane, and members change one at a time. If it does not proceed: tatara describe machine {named} -n {namespace}{cancel}"
+    )
+}
