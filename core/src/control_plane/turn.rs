@@ -121,6 +121,11 @@ impl Marks {
         matches!(&self.turn, Holder::Of(turn) if turn.machine == uid)
     }
 
+    /// The same for init, which ends once that is recorded. Not for a later change, which goes on.
+    fn has_init_turn_of(&self, uid: &str) -> bool {
+        matches!(&self.turn, Holder::Of(turn) if turn.machine == uid && !turn.is_later())
+    }
+
     fn with_turn(&self, turn: &Turn) -> Self {
         Self {
             turn: Holder::Of(turn.clone()),
@@ -304,7 +309,7 @@ pub fn record(both: &Both, uid: &str) -> Step {
     }
     if cluster.initialized.is_none() {
         let recorded = cluster.with_record(uid);
-        let recorded = if cluster.has_turn_of(uid) {
+        let recorded = if cluster.has_init_turn_of(uid) {
             recorded.without_turn()
         } else {
             recorded
@@ -363,10 +368,10 @@ fn copy_record(both: &Both) -> Option<Step> {
 }
 
 fn end_turn(both: &Both, uid: &str) -> Step {
-    if both.cluster.has_turn_of(uid) {
+    if both.cluster.has_init_turn_of(uid) {
         return Step::Write(Side::Cluster, both.cluster.without_turn());
     }
-    if both.secret.has_turn_of(uid) {
+    if both.secret.has_init_turn_of(uid) {
         return Step::Write(Side::Secret, both.secret.without_turn());
     }
     Step::Done

@@ -133,6 +133,19 @@ fn the_record_is_kept_on_both_ends_the_turn_and_contradictions_stop_everything()
     // The turn of another is not ended.
     let others = with(both(OTHER, OTHER), Some(ME), Some(ME));
     assert_eq!(record(&others, ME), Step::Done);
+    // Nor is a later one of the same Machine, whose record was lost and comes again.
+    let mut updating = with(both(ME, ME), Some(ME), Some(ME));
+    for marks in [&mut updating.secret, &mut updating.cluster] {
+        marks.turn = Holder::Of(Turn {
+            action: TurnAction::Upgrade,
+            ..turn_of(ME)
+        });
+    }
+    assert_eq!(record(&updating, ME), Step::Done);
+    let lost = with(updating, Some(ME), None);
+    assert!(
+        matches!(record(&lost, ME), Step::Write(Side::Cluster, marks) if marks.has_turn_of(ME))
+    );
     for (secret, cluster) in [
         (Some(OTHER), None),
         (None, Some(OTHER)),
