@@ -2,13 +2,10 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::{Action, Plan, health, marks, up_to_date, update, virtual_machine};
-use crate::api::cluster::{Turn, TurnAction};
+use super::super::{Action, Plan, health, marks, turn, up_to_date, update, virtual_machine};
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::machine::cluster::ObservedCluster;
 use crate::machine::observed::{Lookup, MOMENT, Observed, Placement};
 use crate::machine::own_node;
-use crate::proof::TurnIsOver;
 use crate::{Next, NodeView};
 
 /// The Node, and what is wrong with its virtual machine.
@@ -28,10 +25,8 @@ pub(super) fn plan(observed: &Observed, node: &NodeView, now: Timestamp) -> Plan
 /// Keeps the Node according to the Machine's spec.
 pub(super) fn of_node(observed: &Observed, view: &NodeView) -> Plan {
     let mut plan = Plan::default();
-    let cluster = observed.cluster.as_ref();
-    if let Some(over) = cluster.and_then(|cluster| turn_is_over(observed, cluster)) {
-        plan.actions.push(Action::ReturnTurn(over));
-    }
+    let over = turn::is_over(observed);
+    plan.actions.extend(over.map(Action::ReturnTurn));
     if observed.has_token {
         plan.actions.push(Action::RemoveToken);
     }
@@ -54,24 +49,6 @@ pub(super) fn of_node(observed: &Observed, view: &NodeView) -> Plan {
     plan.findings.push(health::finding(observed, view));
     plan.findings.push(up_to_date::finding(observed, view));
     plan
-}
-
-/// Why its turn is over: init is recorded, or its etcd member votes.
-fn turn_is_over(observed: &Observed, cluster: &ObservedCluster) -> Option<TurnIsOver> {
-    cluster.initialized_by.as_ref()?;
-    let is_own = |turn: &&Turn| turn.machine == observed.uid();
-    let turn = cluster
-        .turn
-        .iter()
-        .chain(&cluster.other_turn)
-        .find(is_own)?;
-    match turn.action {
-        TurnAction::Init => return Some(TurnIsOver::Recorded),
-        // that one ends with the update
-        TurnAction::Upgrade => return None,
-        TurnAction::Join | TurnAction::Remove => (),
-    }
-    observed.member_votes()
 }
 
 /// A Machine whose settings, or those of its Cluster, cannot be used. A running node is left as it is and

@@ -246,6 +246,34 @@ fn the_turn_of_a_join_is_returned_once_its_member_votes() {
 }
 
 #[test]
+fn the_turn_of_a_join_is_returned_also_where_its_node_is_not_seen() {
+    let of = |state: UnitState, votes: bool, node: Lookup<Option<Arc<NodeView>>>| {
+        let mut joined = prepared(control_plane(), &[(JobKind::Join, state)]);
+        if let Placement::Held(held) = &mut joined.placement
+            && let Contact::Seen(seen) = &mut held.contact
+            && let Ownership::Owner(owner) = &mut seen.owner
+        {
+            owner.joined = true;
+        }
+        joined.node = node;
+        let mut members = Members::clone(&etcd_at(&[OWN, FIRST, SECOND]));
+        members.list[0].is_learner = !votes;
+        let joined = beside(joined, |c| {
+            c.turn = Some(turn(ME, TurnAction::Join));
+            c.etcd = Lookup::Known(Arc::new(members));
+        });
+        let plan = plan(&joined, at(1));
+        matches!(plan.actions.first(), Some(Action::ReturnTurn(_)))
+    };
+    let none = || Lookup::Known(None);
+    let unread = || Lookup::Unknown("the API does not answer".into());
+    assert!(of(UnitState::Succeeded, true, none()));
+    assert!(of(UnitState::Succeeded, true, unread()));
+    assert!(of(failure("a command failed"), true, none()));
+    assert!(!of(UnitState::Succeeded, false, none()), "a learner");
+}
+
+#[test]
 fn a_turn_is_not_kept_by_one_that_cannot_join() {
     let of = |change: fn(&mut ObservedCluster)| {
         let observed = beside(prepared(control_plane(), &[]), |c| {
