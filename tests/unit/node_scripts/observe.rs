@@ -1,4 +1,4 @@
-//! What a host says of the pods that run on it.
+//! What a host says of the pods that run on it, and of its programs.
 
 use super::stage::Stage;
 use super::*;
@@ -17,7 +17,12 @@ fn look(stage: &Stage) -> serde_json::Value {
     let root = stage.root();
     stage.program("systemctl", "[[ $1 != --version ]] || echo systemd 252");
     stage.program("ip", "");
-    let script = observe(None).unwrap();
+    let leader = Leader {
+        management: "m",
+        namespace: "n",
+        epoch: EPOCH,
+    };
+    let script = observe(Some(leader)).unwrap();
     let script = script.as_str().replace("/var/lib/tatara", root);
     let script = script.replace("/run/tatara", &format!("{root}/run/tatara"));
     let script = script.replace("/proc/[", &format!("{root}/proc/["));
@@ -42,7 +47,13 @@ fn what_a_program_said_of_its_version_is_remembered_until_it_is_another_file() {
     let said = version();
     assert!(said.is_string(), "{said}");
     assert_eq!(noted(), "", "on a host of nobody");
-    stage.write("owner.json", "{}");
+    stage.write(
+        "owner.json",
+        r#"{"management": "m", "namespace": "another"}"#,
+    );
+    assert_eq!(version(), said);
+    assert_eq!(noted(), "", "on another's host");
+    stage.write("owner.json", r#"{"management": "m", "namespace": "n"}"#);
     assert_eq!(version(), said);
     let remembered = noted();
     assert!(remembered.ends_with(&format!("{}\n", said.as_str().unwrap())));
