@@ -88,6 +88,7 @@ impl Simulated {
                 contact: Contact::SelfRegistering(error),
                 stuck: None,
                 why: None,
+                strange: None,
                 power: None,
             })
         };

@@ -41,7 +41,10 @@ pub fn must_ask_released(observed: &Observed, host: Released<'_>, now: Timestamp
     };
     let etcd = observed.cluster.as_ref().map(|cluster| &cluster.etcd);
     let is_listed = match etcd {
-        Some(Lookup::Known(members)) => members.of(&[host.address], &[]).is_some(),
+        Some(Lookup::Known(members)) => {
+            let (_, names) = observed.member_signs();
+            members.of(&[host.address], &names).is_some()
+        }
         _ => false,
     };
     is_over || is_given_up || (is_listed && membership::is_asked(observed))

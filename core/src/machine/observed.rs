@@ -191,6 +191,8 @@ pub struct Infrastructure {
     /// Reason and message of the Host's condition that explains why it is not reset, or what is wrong with it while its Node
     /// is not Ready.
     pub why: Option<(String, String)>,
+    /// Why what is on it is not this Machine's, by condition Clean of the Host, as its own controller saw it last.
+    pub strange: Option<String>,
 }
 
 /// Why a released host is not reset.

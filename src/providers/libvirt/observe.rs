@@ -229,6 +229,7 @@ fn placement(
                 contact: Contact::NotAsked,
                 power: None,
                 why: None,
+                strange: None,
                 stuck: told
                     .as_ref()
                     .err()

@@ -244,6 +244,7 @@ async fn held(ssh: &Ssh, observed: &Observed, host: &Host) -> Infrastructure {
             Some(stuck) => why(host, stuck),
             None => fault(host).filter(|_| !releasing),
         },
+        strange: strange(host),
     }
 }
 
@@ -339,6 +340,13 @@ fn why(host: &Host, stuck: Stuck) -> Option<(String, String)> {
     };
     let said = find(&host.status.as_ref()?.conditions, name)?;
     Some((said.reason.clone(), said.message.clone()))
+}
+
+/// Why what is on a host is not its consumer's, as its own controller saw it last: silence since then hides nothing of that.
+fn strange(host: &Host) -> Option<String> {
+    let clean = find(&host.status.as_ref()?.conditions, ConditionType::Clean)?;
+    let reason = Reason::parse(&clean.reason).filter(|_| clean.status == Status::False)?;
+    reason.is_of_strange_host().then(|| clean.message.clone())
 }
 
 /// The fault of a host that a Machine holds.

@@ -31,6 +31,26 @@ fn a_machine_is_perhaps_on_an_orphan_with_its_marker_or_with_one_that_is_not_tol
 }
 
 #[test]
+fn that_a_host_is_anothers_is_read_also_where_it_is_silent_since() {
+    let of = |status: &str, reason: &str| {
+        let condition = |type_: &str, status: &str, reason: &str| {
+            json!({"type": type_, "status": status, "reason": reason, "message": "words",
+                "lastTransitionTime": "2027-01-15T08:00:00Z"})
+        };
+        let silent = condition("Reachable", "False", "SshUnreachable");
+        let clean = condition("Clean", status, reason);
+        let host = host("h", &json!({ "conditions": [silent, clean] }));
+        assert!(matches!(stuck(&host), Some(Stuck::Silent(_))));
+        strange(&host)
+    };
+    assert_eq!(of("False", "Orphaned").as_deref(), Some("words"));
+    assert_eq!(of("False", "Occupied").as_deref(), Some("words"));
+    assert_eq!(of("True", "InUse"), None);
+    assert_eq!(of("False", "ResetFailed"), None);
+    assert_eq!(strange(&host("new", &json!({}))), None);
+}
+
+#[test]
 fn what_keeps_a_host_from_its_reset_is_read_from_its_conditions() {
     let of = |reason: &str| {
         let available = json!({"type": "Available", "status": "False", "reason": reason, "message": "",

@@ -109,7 +109,9 @@ fn leaves_now(observed: &Observed) -> bool {
     cluster.is_some_and(|cluster| has_turn(observed, cluster, TurnAction::Remove))
         && observed.is_deleting()
         && may_give(observed)
-        && matches!(membership::of(observed), Leaving::Member(_))
+        // its place is not read yet where it is decided whether the host is asked
+        && (matches!(observed.placement, Placement::None(_))
+            || matches!(membership::of(observed), Leaving::Member(_)))
 }
 
 /// Another one holds the virtual IP before its etcd member is removed. A host that does not answer cannot give it away.

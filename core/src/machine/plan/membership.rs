@@ -7,12 +7,13 @@ use super::super::observed::{Contact, Lookup, Observed, Placement};
 use super::super::units;
 use super::deletion::deleting;
 use super::doubt::{self, ClusterName};
+use super::foreign_member;
 use super::lost_claim::host_is_gone;
 use super::turn::{has_turn, in_the_way};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{Finding, Reason};
 use crate::control_plane::{Change, Member, Members, Obstacle, permits};
-use crate::node::{JobKind, Ownership};
+use crate::node::JobKind;
 use crate::proof::TurnIsOver;
 
 /// What a Machine that is being deleted still is to the etcd of its cluster.
@@ -48,7 +49,7 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
         let proof = observed.member_proof(members).filter(|_| ends);
         return Leaving::Removed(proof.map(TurnIsOver::Member));
     };
-    if let Some(why) = is_anothers(observed, member) {
+    if let Some(why) = foreign_member::stays(observed, member) {
         return Leaving::Waits(why);
     }
     // without its member kubeadm would wait for minutes
@@ -66,6 +67,7 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
         }
         Ok(()) => match joins_first(observed, cluster, members, member) {
             Some(why) => Leaving::Waits(deleting(Reason::WaitingForTurn, why)),
+            None if foreign_member::is_left(observed) => Leaving::Nothing,
             None => Leaving::Member(member),
         },
         Err(Obstacle::LastMember(_)) => Leaving::Waits(last(cluster)),
@@ -78,35 +80,6 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
             Leaving::Waits(deleting(obstacle.reason(), message))
         }
     }
-}
-
-/// Why the member at its address stays: its host is another Machine's, as after a restore, and so may the member be.
-fn is_anothers(observed: &Observed, member: &Member) -> Option<Finding> {
-    let Placement::Held(held) = &observed.placement else {
-        return None;
-    };
-    let whose = match &held.contact {
-        Contact::Seen(seen) => match &seen.owner {
-            Ownership::Owner(owner) if seen.owner.of(&observed.marker).is_none() => format!(
-                "its marker names Machine {}/{} (uid {})",
-                owner.marker.namespace, owner.marker.machine, owner.marker.uid
-            ),
-            Ownership::Unreadable(why) => format!("its marker cannot be read ({why})"),
-            Ownership::Owner(_) | Ownership::Nobody => return None,
-        },
-        // as it was when its own controller asked it last
-        Contact::NotAsked | Contact::Unreachable { .. } | Contact::SelfRegistering(_) => {
-            let (reason, why) = held.why.as_ref()?;
-            let is_strange = Reason::parse(reason).is_some_and(Reason::is_of_strange_host);
-            is_strange.then(|| why.clone())?
-        }
-    };
-    let message = format!(
-        "etcd member {} stays, and with it this Machine: it may be another's by now. Host {}: {whose}. Condition Clean of that Host has the remedy",
-        member.label(),
-        held.name
-    );
-    Some(deleting(Reason::Orphaned, message))
 }
 
 /// Whether another member takes part, so that the address stays when this one leaves; also where there is none to hold.

@@ -11,6 +11,7 @@ pub(super) mod deletion;
 pub mod doubt;
 pub mod drain;
 mod end;
+mod foreign_member;
 mod gates;
 mod guard;
 pub mod health;

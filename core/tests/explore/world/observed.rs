@@ -129,6 +129,7 @@ fn infrastructure(view: &View, held: usize, observed: &Observed) -> Infrastructu
         stuck,
         power: None,
         why: strange.map(|(_, why)| (why.as_str().into(), String::new())),
+        strange: strange.map(|_| String::new()),
     }
 }
 

@@ -215,6 +215,7 @@ fn held(contact: Contact) -> Placement {
         stuck: None,
         power: None,
         why: None,
+        strange: None,
     })
 }
 

@@ -184,7 +184,7 @@ fn a_member_stays_whose_host_shows_that_it_is_anothers() {
             ..unmarked(Vec::new())
         })
     };
-    let of = |releasing, contact, why: Option<&str>| {
+    let of = |releasing, contact, (why, strange): (Option<&str>, bool)| {
         let mut observed = beside(deleted(running(control_plane()), at(0)), |c| {
             c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND]));
         });
@@ -192,6 +192,7 @@ fn a_member_stays_whose_host_shows_that_it_is_anothers() {
         if let Placement::Held(held) = &mut observed.placement {
             held.releasing = releasing;
             held.why = why.map(|reason| (reason.into(), "words".into()));
+            held.strange = strange.then(|| "words".into());
         }
         plan(&observed, at(1))
     };
@@ -201,12 +202,25 @@ fn a_member_stays_whose_host_shows_that_it_is_anothers() {
         for (contact, why, part) in [
             (
                 seen(theirs()),
-                None,
+                (None, false),
                 "its marker names Machine default/cp-9",
             ),
-            (seen(unreadable()), None, "its marker cannot be read ({)"),
-            (Contact::NotAsked, Some("Orphaned"), "Host host-a: words"),
-            (Contact::NotAsked, Some("Occupied"), "Host host-a: words"),
+            (
+                seen(unreadable()),
+                (None, false),
+                "its marker cannot be read ({)",
+            ),
+            (
+                Contact::NotAsked,
+                (Some("Orphaned"), true),
+                "Host host-a: words",
+            ),
+            // it was seen before it fell silent
+            (
+                Contact::NotAsked,
+                (Some("SshUnreachable"), true),
+                "Host host-a: words",
+            ),
         ] {
             let says = ("Deleting", "Orphaned", &["etcd member", part][..]);
             expect(part, &of(releasing, contact, why), &[], says);
@@ -215,8 +229,9 @@ fn a_member_stays_whose_host_shows_that_it_is_anothers() {
             let removes = |action: &Action| matches!(action, Action::RemoveMember(_));
             of(releasing, contact, why).actions.iter().any(removes)
         };
-        assert!(leaves(seen(joined(control_plane().marker)), None));
-        assert!(leaves(Contact::NotAsked, Some("SshUnreachable")));
+        let own = seen(joined(control_plane().marker));
+        assert!(leaves(own, (None, true)), "as it is now");
+        assert!(leaves(Contact::NotAsked, (Some("SshUnreachable"), false)));
     }
 }
 

@@ -261,6 +261,7 @@ impl World {
             stuck: None,
             power: None,
             why: None,
+            strange: None,
         });
         observed.learn_look();
         observed
