@@ -58,11 +58,13 @@ pub enum ManagerError {
     /// Serving probes and metrics failed.
     #[error("failed to serve the probes")]
     Serve(#[source] std::io::Error),
-    /// The address of the probes is in use, or not local.
-    #[error("failed to listen on {address}; choose another with --http-address")]
+    /// The address of the probes, or of media, is in use, or not local.
+    #[error("failed to listen on {address}; choose another with {option}")]
     Listen {
         /// The address.
         address: std::net::SocketAddr,
+        /// The option that names it.
+        option: &'static str,
         /// The system's error.
         #[source]
         source: std::io::Error,

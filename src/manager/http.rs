@@ -24,13 +24,20 @@ impl Ready {
     }
 }
 
-/// Binds the address. Done first: it also prevents a second manager in the same Pod.
+/// Binds the address that this option names. That of the probes is done first: it also prevents a second manager in the same Pod.
 ///
 /// # Errors
 /// `ManagerError::Listen` when the address is in use or not local.
-pub async fn listen(address: SocketAddr) -> Result<TcpListener, ManagerError> {
+pub async fn listen(
+    address: SocketAddr,
+    option: &'static str,
+) -> Result<TcpListener, ManagerError> {
     let bound = TcpListener::bind(address).await;
-    bound.map_err(|source| ManagerError::Listen { address, source })
+    bound.map_err(|source| ManagerError::Listen {
+        address,
+        option,
+        source,
+    })
 }
 
 /// Serves probes and metrics until `stop` is cancelled.

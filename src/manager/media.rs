@@ -29,7 +29,7 @@ pub async fn start(
         (Some(certificate), Some(key)) => Some(Tls::read(certificate, key)?),
         _ => None,
     };
-    let listener = listen(address).await?;
+    let listener = listen(address, "--media-address").await?;
     let library = Library::new(
         args.folder.clone(),
         reach.clone(),

@@ -42,7 +42,7 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     let stop = stop_on_signal();
     let ready = http::Ready::default();
     let probes = tokio::spawn(http::serve(
-        http::listen(args.http_address).await?,
+        http::listen(args.http_address, "--http-address").await?,
         ready.clone(),
         metrics.clone(),
         stop.clone(),

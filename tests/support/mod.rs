@@ -19,6 +19,7 @@ pub mod kinds;
 pub mod kubectl;
 mod left;
 pub mod plane;
+pub mod ports;
 pub mod programs;
 mod progress;
 pub mod versions;

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::support::commands::done;
 use crate::support::plane::Plane;
+use crate::support::ports;
 
 /// All that tests have runs on one machine.
 const LOCAL: [&str; 2] = ["manager", "--allow-local-endpoints"];
@@ -76,8 +77,7 @@ fn media_address(dir: &Path) -> String {
     if let Ok(address) = fs::read_to_string(&kept) {
         return address;
     }
-    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = free.local_addr().expect("an address").to_string();
+    let address = ports::free().to_string();
     fs::write(&kept, &address).expect("a file");
     address
 }

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,7 @@ use tatara_core::api::conditions::{ConditionType, is_true};
 use crate::perturbed::proxy::Proxy;
 use crate::support::audit::{MANAGER, Mark};
 use crate::support::plane::Plane;
+use crate::support::ports;
 use crate::support::wait::eventually;
 
 pub struct Site {
@@ -115,9 +116,7 @@ impl Site {
     }
 
     fn start_manager(&mut self) {
-        // a port that is free now
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
-        self.http = free.expect("an address").to_string();
+        self.http = ports::free().to_string();
         let kubeconfig = self.management.dir().join("manager.kubeconfig");
         let account = ["tatara-manager", "tatara-system"];
         let made = self.management.command(&["kubeconfig"], &account).output();

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -12,6 +11,8 @@ use std::time::Duration;
 
 use tatara::remote::{Credential, Hop, Target};
 use tatara_core::api::host::Privilege;
+
+use crate::support::ports;
 
 /// A key pair made by ssh-keygen.
 pub struct Key {
@@ -231,11 +232,7 @@ impl Drop for Sshd {
 }
 
 fn start(dir: &Path, host_keys: &[Key], extra: &str) -> Option<(Child, Arc<Log>, u16)> {
-    let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let port = ports::free().port();
     let path = dir.display();
     // Of a repeated keyword sshd takes the first: `extra` comes before the defaults.
     let mut config = format!(

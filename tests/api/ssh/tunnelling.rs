@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use crate::ssh::sshd::Sshd;
+use crate::support::ports;
 use crate::support::wait::within;
 
 const VERSION: &str = r#"{"major":"1","minor":"36","gitVersion":"v1.36.3","gitCommit":"c",
@@ -113,12 +114,7 @@ async fn a_tunnel_reaches_a_loopback_http_server_and_outlives_the_session() {
 async fn a_tunnel_to_where_nobody_listens_is_refused_and_the_session_lives_on() {
     let sshd = Sshd::new();
     let session = Pool::new().session(&sshd.target()).await.unwrap();
-    let free = TcpListener::bind("127.0.0.1:0")
-        .await
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let free = ports::free().port();
     match session.open_tcp("127.0.0.1", free).await {
         Err(RunError::TunnelRefused { to, .. }) => assert_eq!(to, format!("127.0.0.1:{free}")),
         Err(other) => panic!("{other:?}"),
