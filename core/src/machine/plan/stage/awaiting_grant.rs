@@ -20,13 +20,18 @@ use crate::proof::TurnIsOver;
 
 /// What it waits for, or how it begins.
 pub(super) fn plan(host: &SeenHost<'_>, now: Timestamp) -> Plan {
-    if !host.observed.acts_as_control_plane() {
-        return worker(host, now);
-    }
-    if host.cluster.initialized_by.is_none() {
+    let is_control_plane = host.observed.acts_as_control_plane();
+    if is_control_plane && host.cluster.initialized_by.is_none() {
         return initialising::awaits(host).unwrap_or_default();
     }
-    control_plane(host, now)
+    if let Some(halted) = halted(host) {
+        return halted;
+    }
+    if is_control_plane {
+        control_plane(host, now)
+    } else {
+        worker(host, now)
+    }
 }
 
 /// What stops a join also where it was begun.
@@ -74,9 +79,6 @@ fn worker(host: &SeenHost<'_>, now: Timestamp) -> Plan {
         seen,
         ..
     } = *host;
-    if let Some(halted) = halted(host) {
-        return halted;
-    }
     let moves = || recorded::moving(observed, cluster);
     if let Some(message) = skew::updating(observed, cluster).or_else(moves) {
         return wait_a_while(message);
@@ -95,9 +97,6 @@ fn control_plane(host: &SeenHost<'_>, now: Timestamp) -> Plan {
         seen,
         ..
     } = *host;
-    if let Some(halted) = halted(host) {
-        return halted;
-    }
     if let Some(namesake) = &observed.namesake {
         return displace(observed, seen, namesake);
     }

@@ -3,6 +3,7 @@
 mod address;
 mod ends;
 mod leaves;
+mod unplaced;
 mod versions;
 
 use super::*;
