@@ -42,10 +42,15 @@ pub fn stays(observed: &Observed) -> String {
 pub fn anyway(observed: &Observed) -> String {
     let finalizers = observed.host.finalizers();
     let at = finalizers.iter().position(|name| name == FINALIZER_IN_USE);
-    let path = format!("/metadata/finalizers/{}", at.unwrap_or_default());
+    let namespace = observed.host.namespace().unwrap_or_default();
+    let name = observed.host.name_any();
+    let_go(&namespace, &name, at.unwrap_or_default())
+}
+
+/// The command that takes our finalizer off a Host, where it is the one at this position.
+pub fn let_go(namespace: &str, host: &str, at: usize) -> String {
+    let path = format!("/metadata/finalizers/{at}");
     format!(
-        "kubectl -n {} patch host {} --type=json -p '[{{\"op\":\"test\",\"path\":\"{path}\",\"value\":\"{FINALIZER_IN_USE}\"}},{{\"op\":\"remove\",\"path\":\"{path}\"}}]'",
-        observed.host.namespace().unwrap_or_default(),
-        observed.host.name_any(),
+        "kubectl -n {namespace} patch host {host} --type=json -p '[{{\"op\":\"test\",\"path\":\"{path}\",\"value\":\"{FINALIZER_IN_USE}\"}},{{\"op\":\"remove\",\"path\":\"{path}\"}}]'"
     )
 }

@@ -2,6 +2,7 @@
 
 mod claimed;
 mod deleted;
+pub use deleted::let_go;
 pub mod installation;
 mod missing;
 mod orphaned;

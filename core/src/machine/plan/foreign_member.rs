@@ -6,6 +6,7 @@ use super::deletion::deleting;
 use super::lost_claim::host_is_gone;
 use crate::api::conditions::{Finding, Reason};
 use crate::control_plane::Member;
+use crate::host::plan::let_go;
 use crate::node::Ownership;
 
 /// Why the member stays, and with it the Machine.
@@ -13,9 +14,10 @@ pub(super) fn stays(observed: &Observed, member: &Member) -> Option<Finding> {
     let held = observed.held()?;
     let whose = whose(observed, held)?;
     let message = format!(
-        "etcd member {} stays, and with it this Machine: it may be another's by now. Host {}: {whose}. Condition Clean of that Host has the remedy",
+        "etcd member {} stays, and with it this Machine: it may be another's by now. Host {}: {whose}. Condition Clean of that Host has the remedy{}",
         member.label(),
-        held.name
+        held.name,
+        if_dead(observed, held)
     );
     Some(deleting(Reason::Orphaned, message))
 }
@@ -29,12 +31,7 @@ pub(super) fn is_left(observed: &Observed) -> bool {
 /// Why it may be another Machine's, by the marker on its host; of a host that does not show that, by what its own controller saw last.
 fn whose(observed: &Observed, held: &Infrastructure) -> Option<String> {
     let Contact::Seen(seen) = &held.contact else {
-        let why = held.strange.as_ref()?;
-        let (namespace, host) = (&observed.marker.namespace, &held.name);
-        return Some(format!(
-            "{why}. If its server is dead: kubectl -n {namespace} delete host {host} --wait=false, then {}",
-            host_is_gone(observed)
-        ));
+        return held.strange.clone();
     };
     match &seen.owner {
         Ownership::Owner(owner) if seen.owner.of(&observed.marker).is_none() => Some(format!(
@@ -44,4 +41,17 @@ fn whose(observed: &Observed, held: &Infrastructure) -> Option<String> {
         Ownership::Unreadable(why) => Some(format!("its marker cannot be read ({why})")),
         Ownership::Owner(_) | Ownership::Nobody => None,
     }
+}
+
+/// How the Machine goes all the same: the Host stays until its server tells what is on it, which a dead one does not.
+fn if_dead(observed: &Observed, held: &Infrastructure) -> String {
+    if matches!(held.contact, Contact::Seen(_)) {
+        return String::new();
+    }
+    let (namespace, host) = (&observed.marker.namespace, &held.name);
+    format!(
+        ". Only if its server is dead for good: kubectl -n {namespace} delete host {host} --wait=false && {} && {}",
+        let_go(namespace, host, 0),
+        host_is_gone(observed)
+    )
 }
