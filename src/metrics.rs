@@ -30,11 +30,11 @@ pub struct StepLabels {
     pub result: &'static str,
 }
 
-/// Labels of the time that Machines spend in a phase.
+/// Labels of the time that Machines spend in a stage.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct PhaseLabels {
-    /// Phase of a Machine.
-    pub phase: &'static str,
+pub struct StageLabels {
+    /// Stage of a Machine.
+    pub stage: &'static str,
 }
 
 /// Labels of requests to the management cluster's API server.
@@ -58,13 +58,13 @@ pub struct Metrics {
     pub reconciles: Family<ReconcileLabels, Counter>,
     /// Finished units of steps, by result.
     pub steps: Family<StepLabels, Counter>,
-    /// Seconds that Machines spend in a phase before the next one.
-    pub phases: Family<PhaseLabels, Histogram>,
+    /// Seconds that Machines spend in a stage before the next one.
+    pub stages: Family<StageLabels, Histogram>,
     /// Requests to the API server of the management cluster, by method.
     pub requests: Family<RequestLabels, Counter>,
     /// Objects that fail to decode, by kind.
     pub unreadable: Family<KindLabels, Gauge>,
-    /// When each Machine entered its phase, by UID.
+    /// When each Machine entered its stage, by UID.
     since: Arc<Mutex<HashMap<String, (&'static str, Timestamp)>>>,
     registry: Arc<Registry>,
 }
@@ -74,7 +74,7 @@ impl Default for Metrics {
         let reconciles = Family::<ReconcileLabels, Counter>::default();
         let steps = Family::<StepLabels, Counter>::default();
         let requests = Family::<RequestLabels, Counter>::default();
-        let phases = Family::<PhaseLabels, Histogram>::new_with_constructor(|| {
+        let stages = Family::<StageLabels, Histogram>::new_with_constructor(|| {
             Histogram::new(exponential_buckets(0.5, 2.0, 14))
         });
         let mut registry = Registry::with_prefix("tatara");
@@ -89,9 +89,9 @@ impl Default for Metrics {
             steps.clone(),
         );
         registry.register(
-            "machine_phase_seconds",
-            "Seconds that Machines spend in a phase",
-            phases.clone(),
+            "machine_stage_seconds",
+            "Seconds that Machines spend in a stage",
+            stages.clone(),
         );
         registry.register(
             "api_requests",
@@ -108,7 +108,7 @@ impl Default for Metrics {
             unreadable,
             reconciles,
             steps,
-            phases,
+            stages,
             requests,
             since: Arc::default(),
             registry: Arc::new(registry),
@@ -137,14 +137,14 @@ impl Metrics {
         gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// Records that a Machine enters this phase, and counts the seconds of the phase before.
-    pub fn entered(&self, uid: &str, phase: &'static str, now: Timestamp) {
+    /// Records that a Machine enters this stage, and counts the seconds of the stage before.
+    pub fn entered(&self, uid: &str, stage: &'static str, now: Timestamp) {
         let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
-        match since.insert(uid.to_owned(), (phase, now)) {
-            Some((before, at)) if before != phase => {
+        match since.insert(uid.to_owned(), (stage, now)) {
+            Some((before, at)) if before != stage => {
                 let seconds = now.duration_since(at).as_secs_f64();
-                let labels = PhaseLabels { phase: before };
-                self.phases.get_or_create(&labels).observe(seconds);
+                let labels = StageLabels { stage: before };
+                self.stages.get_or_create(&labels).observe(seconds);
             }
             Some(same) => {
                 since.insert(uid.to_owned(), same);
@@ -193,17 +193,17 @@ mod tests {
     }
 
     #[test]
-    fn the_time_in_a_phase_is_told_when_it_ends() {
+    fn the_time_in_a_stage_is_told_when_it_ends() {
         let metrics = Metrics::default();
         let at = |second| Timestamp::from_second(second).expect("a time");
-        metrics.entered("m", "Pending", at(100));
-        metrics.entered("m", "Pending", at(103));
+        metrics.entered("m", "Choosing", at(100));
+        metrics.entered("m", "Choosing", at(103));
         metrics.entered("m", "Running", at(110));
         let text = metrics.text();
         assert!(
-            text.contains("tatara_machine_phase_seconds_sum{phase=\"Pending\"} 10.0"),
+            text.contains("tatara_machine_stage_seconds_sum{stage=\"Choosing\"} 10.0"),
             "{text}"
         );
-        assert!(!text.contains("phase=\"Running\""), "{text}");
+        assert!(!text.contains("stage=\"Running\""), "{text}");
     }
 }

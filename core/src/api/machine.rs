@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::machine_stage::ReportedStage;
 use super::meta::EmbeddedMeta;
 use super::provider_schema::{is_full, is_ours, no_full_version, ours_only};
 use super::provider_spec::ProviderSpec;
@@ -261,6 +262,9 @@ pub struct MachineStatus {
     /// a summary for people; conditions are authoritative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
+    /// Where it is in its life, and for how long it is worked on there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<ReportedStage>,
     /// Name of the Host or virtual machine that this Machine runs on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,

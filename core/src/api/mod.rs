@@ -21,6 +21,7 @@ pub mod machine_class;
 pub mod machine_deployment;
 pub mod machine_provider_spec;
 pub mod machine_set;
+pub mod machine_stage;
 pub mod meta;
 pub mod names;
 mod provider_schema;

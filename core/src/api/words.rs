@@ -24,4 +24,30 @@ macro_rules! word {
     };
 }
 
-pub(super) use word;
+/// An enum whose variants stand in the API by their names.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($word:ident),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+        #[allow(missing_docs)]
+        pub enum $name {
+            $($word,)*
+        }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$word,)*];
+
+            /// As it is written in the API.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$word => stringify!($word),)*
+                }
+            }
+        }
+
+        super::words::word!($name);
+    };
+}
+
+pub(super) use {word, words};

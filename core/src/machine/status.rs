@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{NodeAddress, ObjectReference};
+use k8s_openapi::jiff::Timestamp;
 
 use super::observed::{Lookup, Observed, Placement};
-use super::plan::{Phase, Plan, marks, membership, terminal};
+use super::plan::{Phase, Plan, marks, membership, stuck, terminal};
 use crate::TRANSIENT;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
 use crate::api::machine::{MachineStatus, MachineVersions};
@@ -20,6 +21,7 @@ pub const EVENTS: &[ConditionType] = &[
     ConditionType::Updating,
     ConditionType::Deleting,
     ConditionType::Draining,
+    ConditionType::Progressing,
 ];
 
 /// `errorReason` of a Machine whose own words cannot be used (2019 API).
@@ -121,7 +123,12 @@ pub fn holds_back(
 }
 
 /// The status that follows from a plan; its conditions are those that stay although no finding is about them.
-pub fn status(observed: &Observed, plan: &Plan, old: &MachineStatus) -> MachineStatus {
+pub fn status(
+    observed: &Observed,
+    plan: &Plan,
+    old: &MachineStatus,
+    now: Timestamp,
+) -> MachineStatus {
     let mut conditions = old.conditions.clone();
     // What no finding speaks of any more is over, not unknown.
     conditions.retain(|c| {
@@ -133,6 +140,7 @@ pub fn status(observed: &Observed, plan: &Plan, old: &MachineStatus) -> MachineS
     let mut status = MachineStatus {
         conditions,
         phase: Some(plan.phase.as_str().into()),
+        stage: stuck::clock(plan, old.stage.as_ref(), now),
         ..old.clone()
     };
     let failure = terminal(observed, plan);

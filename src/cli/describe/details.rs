@@ -6,6 +6,7 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::age::age;
 use super::events::Occurrence;
+use super::kind::Kind;
 use super::onward::commands;
 use super::render::{Style, colour, faint, line, mark, padded};
 use super::snapshot::Snapshot;
@@ -22,7 +23,11 @@ pub fn details(
     let Some(object) = snapshot.described() else {
         return Vec::new();
     };
-    let mut lines = section("conditions", conditions(object.conditions, now, style));
+    let mut lines = section("stage", stage(snapshot, now));
+    lines.extend(section(
+        "conditions",
+        conditions(object.conditions, now, style),
+    ));
     let events = events.iter().flat_map(|event| happened(event, now, style));
     lines.extend(section("events", events.collect()));
     let commands = commands(snapshot).into_iter().map(|command| {
@@ -32,6 +37,24 @@ pub fn details(
     });
     lines.extend(section("next", commands.collect()));
     lines
+}
+
+/// Where a Machine is in its life, and whom or what it waits for.
+fn stage(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
+    let machine = match snapshot.kind {
+        Kind::Machine => snapshot.machines.get(&snapshot.name),
+        _ => None,
+    };
+    let status = machine.and_then(|machine| machine.status.as_ref());
+    let Some(stage) = status.and_then(|status| status.stage.as_ref()) else {
+        return Vec::new();
+    };
+    let since = age(stage.since.0, now);
+    let waits = match (&stage.waits_for, &stage.waits_since) {
+        (Some(what), Some(since)) => format!("; waits for {what}, for {}", age(since.0, now)),
+        _ => String::new(),
+    };
+    vec![format!("  {}, for {since}{waits}", stage.name)]
 }
 
 fn section(title: &str, lines: Vec<String>) -> Vec<String> {

@@ -155,11 +155,11 @@ impl Controller for Machines {
         if plan.hands_off {
             return false;
         }
-        let phase = plan.phase.as_str();
-        let metrics = &self.metrics;
         // removing the finalizer also cleared the memory of this Machine
-        if !plan.actions.iter().any(Self::ends) {
-            metrics.entered(observed.uid(), phase, clock::now());
+        let stays = !plan.actions.iter().any(Self::ends);
+        if let Some(stage) = plan.stage.filter(|_| stays) {
+            let metrics = &self.metrics;
+            metrics.entered(observed.uid(), stage.as_str(), clock::now());
         }
         let outcomes = &self.outcomes;
         outcomes.remember(observed.uid(), &plan.actions, found.as_ref());
@@ -184,10 +184,10 @@ impl Controller for Machines {
         machine: &Machine,
         observed: &Observed,
         plan: &Plan,
-        _: Timestamp,
+        now: Timestamp,
     ) -> Option<MachineStatus> {
         let old = machine.status.clone().unwrap_or_default();
-        (!plan.hands_off).then(|| status::status(observed, plan, &old))
+        (!plan.hands_off).then(|| status::status(observed, plan, &old, now))
     }
 
     fn holds_back(

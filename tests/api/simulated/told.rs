@@ -54,8 +54,8 @@ pub fn the_work_so_far_is_counted(site: &Site) {
         assert!(count(&text, &requests) > 0.0, "{text}");
     }
     // no step runs for a simulated machine
-    let bootstraps = "tatara_machine_phase_seconds_count{phase=\"Bootstrapping\"}";
-    assert!(count(&text, bootstraps) >= 3.0, "{text}");
+    let registers = "tatara_machine_stage_seconds_count{stage=\"Registering\"}";
+    assert!(count(&text, registers) >= 3.0, "{text}");
 }
 
 /// The value of a series; 0 without one.

@@ -101,6 +101,12 @@ async fn until_machine(site: &Site, name: &str, reason: &str) {
         Some(machine.status?.conditions)
     })
     .await;
+    let machine = site.api::<Machine>().get(name).await.expect("a Machine");
+    let stage = machine.status.and_then(|status| status.stage);
+    assert!(
+        stage.is_none_or(|stage| stage.waits_for.is_some()),
+        "{name}: a clock runs that waits"
+    );
 }
 
 fn troubles(site: &Site) {

@@ -72,6 +72,8 @@ fn machine() -> CustomResourceDefinition {
         column("Address", "string", INTERNAL_IP, 1),
         column("Host", "string", ".status.host", 1),
         column("Running", "string", ".status.versions.kubelet", 1),
+        column("Stage", "string", ".status.stage.name", 1),
+        column("Waits for", "string", ".status.stage.waitsFor", 1),
     ];
     let selectable = [
         ".spec.providerID",

@@ -34,6 +34,7 @@ pub use dead::unanswered;
 pub use release::time_limit;
 pub mod skew;
 mod stage;
+pub mod stuck;
 mod summary;
 pub mod turn;
 mod up_to_date;
@@ -46,6 +47,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::member::LastLook;
 use super::observed::{Contact, Infrastructure, Lookup, Observed};
 use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::machine_stage::StageName;
 use crate::{Next, NodeView, new_for};
 
 pub use summary::{Phase, terminal};
@@ -60,6 +62,8 @@ pub struct Plan {
     pub findings: Vec<Finding>,
     /// The phase, a summary.
     pub phase: Phase,
+    /// The stage that it is in; `None` where something else comes first, or its host would have to show it.
+    pub stage: Option<StageName>,
     /// When to look again, beside on every change.
     pub next: Next,
     /// Nothing is reported or done, because the state of the Machine was not read yet since the manager started.
@@ -76,6 +80,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
             plan.next = plan.next.sooner(Next::After(pace::ASK_AGAIN));
         }
         await_what_comes(observed, &mut plan, now);
+        stuck::report(observed, &mut plan, now);
         summary::summarise(observed, &mut plan);
     }
     plan

@@ -73,23 +73,17 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
     plan.findings
         .push(Finding::no(ConditionType::Paused, Reason::NotPaused, ""));
     plan.findings.extend(armed(observed));
-    let blocking = [ConditionType::Deleting]
-        .iter()
-        .chain(&PARTS)
-        .filter_map(|name| find(plan, *name))
-        .find(|finding| {
-            if finding.condition == ConditionType::Deleting {
-                finding.status == Status::True
-            } else {
-                finding.status != Status::True
-            }
-        });
+    // what needs a person is said first, then that it is stuck
+    let stuck = find(plan, ConditionType::Progressing);
+    let blocking = blocking(&plan.findings).cloned();
+    let blocking = match blocking {
+        Some(finding) if finding.reason().severity() == Severity::Warning => Some(finding),
+        other => stuck.or(other),
+    };
     let healthy = find(plan, ConditionType::NodeHealthy)
         .is_some_and(|finding| finding.status == Status::True);
     let ready = match blocking {
-        Some(finding) if finding.condition == ConditionType::Deleting => {
-            finding.why.finding(ConditionType::Ready)
-        }
+        Some(finding) if observed.is_deleting() => finding.why.finding(ConditionType::Ready),
         Some(finding) => with_member(
             observed,
             Finding {
@@ -108,6 +102,14 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
         ),
     };
     plan.findings.push(ready);
+}
+
+/// What keeps it from being Ready, or from its end, in the order in which a machine comes to life.
+pub(super) fn blocking(findings: &[Finding]) -> Option<&Finding> {
+    let of = |name| findings.iter().find(|finding| finding.condition == name);
+    let deleting = of(ConditionType::Deleting).filter(|finding| finding.status == Status::True);
+    let mut parts = PARTS.into_iter().filter_map(of);
+    deleting.or_else(|| parts.find(|finding| finding.status != Status::True))
 }
 
 /// Of a Machine in trouble also that its etcd member was added and does not vote: it stops every change of its control plane.

@@ -63,7 +63,7 @@ fn compute(view: &View) -> Passed {
         if plan.hands_off {
             return view.own.status;
         }
-        let mut status = status::status(observed, plan, &built(&view.own.status));
+        let mut status = status::status(observed, plan, &built(&view.own.status), at(0));
         status.conditions = merge(&status.conditions, &plan.findings, Some(1), at(0));
         compact(&status)
     };

@@ -29,6 +29,7 @@ use super::doubt::{self, ClusterName};
 use super::{Plan, addons, address, hypervisor, known_node, update, virtual_machine};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::machine_stage::StageName;
 use crate::node::{JobKind, Observation};
 use crate::{NodeView, Why};
 
@@ -111,6 +112,7 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
         Stage::Ending => ending::plan(observed, now),
         Stage::Ended => Plan::default(),
     };
+    plan.stage = stage.name(observed);
     if let Some(held) = observed.held().filter(|_| stage.may_change()) {
         address::keep(observed, held, &mut plan, now);
         update::keep(observed, held, &mut plan, now);
@@ -125,6 +127,31 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
 }
 
 impl Stage<'_> {
+    /// Its name; `None` where only its host could tell.
+    fn name(&self, observed: &Observed) -> Option<StageName> {
+        Some(match self {
+            Stage::Choosing(_) => StageName::Choosing,
+            Stage::Claiming(_) => StageName::Claiming,
+            Stage::Creating(_) => StageName::Creating,
+            Stage::Unread(_) => return unread::name(observed),
+            Stage::Taking(_) => StageName::Taking,
+            Stage::Preparing(_) => StageName::Preparing,
+            Stage::AwaitingGrant(_) => StageName::AwaitingGrant,
+            Stage::Initialising(_) => StageName::Initialising,
+            Stage::Joining(_) => StageName::Joining,
+            // its Node was deleted, or cannot be read
+            Stage::Registering(_) if observed.had_node() => StageName::Running,
+            Stage::Registering(_) => StageName::Registering,
+            Stage::Finishing(..) => StageName::Finishing,
+            Stage::Running(_) => StageName::Running,
+            Stage::Stays(_) => StageName::Stays,
+            Stage::Leaving(_) => StageName::Leaving,
+            Stage::Releasing(_) => StageName::Releasing,
+            Stage::Ending => StageName::Ending,
+            Stage::Ended => StageName::Ended,
+        })
+    }
+
     /// Whether what runs on its place may be changed beside it, such as to another version.
     fn may_change(&self) -> bool {
         match self {

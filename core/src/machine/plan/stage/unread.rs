@@ -4,7 +4,9 @@ use super::super::{Plan, host_is_silent, job, pace, virtual_machine};
 use super::{claimed, registering};
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::machine_stage::StageName;
 use crate::machine::observed::{Contact, Infrastructure, Observed};
+use crate::node::JobKind;
 
 /// What is known without the host.
 pub(super) fn plan(observed: &Observed, held: &Infrastructure) -> Plan {
@@ -27,6 +29,16 @@ pub(super) fn plan(observed: &Observed, held: &Infrastructure) -> Plan {
         _ => followed(observed),
     };
     claimed(held, plan)
+}
+
+/// The stage whose job runs there.
+pub(super) fn name(observed: &Observed) -> Option<StageName> {
+    match observed.follow.as_ref().map(|follow| follow.job.kind) {
+        Some(JobKind::Prepare) => Some(StageName::Preparing),
+        Some(JobKind::Init) => Some(StageName::Initialising),
+        Some(JobKind::Join) => Some(StageName::Joining),
+        _ => observed.had_node().then_some(StageName::Running),
+    }
 }
 
 /// Reports the progress of a unit that runs.

@@ -17,6 +17,7 @@ mod proofs;
 mod reported;
 mod rolling;
 mod safety;
+mod stuck;
 mod turns;
 mod unseen;
 mod updating;

@@ -13,7 +13,7 @@ fn what_can_never_run_says_so_under_the_names_that_the_cluster_autoscaler_knows(
         "hostSelecter: unknown field",
     ));
     let old = wrong.machine.status.clone().unwrap_or_default();
-    let failed = status(&wrong, &plan(&wrong, at(0)), &old);
+    let failed = status(&wrong, &plan(&wrong, at(0)), &old, at(0));
     let reason = Some("InvalidConfiguration");
     assert_eq!(failed.failure_reason.as_deref(), reason);
     assert_eq!(failed.error_reason.as_deref(), reason);
@@ -22,7 +22,7 @@ fn what_can_never_run_says_so_under_the_names_that_the_cluster_autoscaler_knows(
 
     // and no more once it can
     let mended = worker();
-    let now = status(&mended, &plan(&mended, at(1)), &failed);
+    let now = status(&mended, &plan(&mended, at(1)), &failed, at(1));
     assert_eq!((now.failure_reason, now.failure_message), (None, None));
 }
 
@@ -48,7 +48,7 @@ fn the_conditions_of_a_machine_health_check_stay() {
         "message": "", "lastTransitionTime": "2026-11-24T08:00:00Z" });
     let failed = serde_json::from_value(failed).expect("a condition");
     old.conditions.push(failed);
-    let new = status(&machine, &plan(&machine, at(0)), &old);
+    let new = status(&machine, &plan(&machine, at(0)), &old, at(0));
     let kept = new
         .conditions
         .iter()

@@ -193,7 +193,7 @@ fn the_node_of_a_control_plane_that_registers_anew_gets_the_marks_of_kubeadm() {
         assert_eq!(plan.actions, actions, "{case}");
         // recorded only then: a manager that is stopped in between sets them as well
         let before = observed.machine.status.clone().expect("a status");
-        let status = status::status(&observed, &plan, &before);
+        let status = status::status(&observed, &plan, &before, at(0));
         let uid = status.node_ref.and_then(|node| node.uid);
         let expected = if is_set { recorded } else { "node" };
         assert_eq!(uid.as_deref(), Some(expected), "{case}");

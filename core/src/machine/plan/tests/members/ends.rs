@@ -164,7 +164,7 @@ fn a_component_that_does_not_serve_is_said_and_the_machine_stays_ready() {
     assert_eq!(finding(&plan, "Ready").status, Status::True);
     // what runs is what its own API server says, not what is wanted
     let old = observed.machine.status.clone().unwrap_or_default();
-    let status = status::status(&observed, &plan, &old);
+    let status = status::status(&observed, &plan, &old, at(0));
     let versions = status.versions.expect("versions");
     assert_eq!(versions.control_plane.as_deref(), Some("v1.36.2"));
 }

@@ -45,7 +45,7 @@ impl World {
             return;
         }
         let object = &mut self.objects[which];
-        let mut status = status::status(observed, plan, &object.status);
+        let mut status = status::status(observed, plan, &object.status, at(self.now));
         let generation = Some(object.generation);
         status.conditions = merge(&status.conditions, &plan.findings, generation, at(self.now));
         object.status = status;
