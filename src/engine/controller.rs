@@ -184,8 +184,14 @@ pub trait Controller: Send + Sync + 'static {
         now: Timestamp,
     ) -> Option<Self::Status>;
 
-    /// Adds to a new status, whose conditions are complete, what the objects above this one repeat of it.
-    fn explain(_object: &Self::Object, _status: &mut Self::Status, _findings: &[Finding]) {}
+    /// Adds to a new status, whose conditions are complete, what follows from these.
+    fn explain(
+        _object: &Self::Object,
+        _status: &mut Self::Status,
+        _plan: &Self::Plan,
+        _now: Timestamp,
+    ) {
+    }
 
     /// For how long a status is held back, because it is expected to change before anybody reads it: it is written only if
     /// it lasts that long. Zero: it is written at once.

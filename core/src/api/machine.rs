@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::machine_stage::ReportedStage;
+use super::machine_stage::{ReportedChange, ReportedStage};
 use super::meta::EmbeddedMeta;
 use super::provider_schema::{is_full, is_ours, no_full_version, ours_only};
 use super::provider_spec::ProviderSpec;
@@ -265,6 +265,19 @@ pub struct MachineStatus {
     /// Where it is in its life, and for how long it is worked on there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<ReportedStage>,
+    /// What is done to a running machine beside that, or is about to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<ReportedChange>,
+    /// When `BootstrapReady` was True first: kubeadm and the commands after it had succeeded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bootstrapped_at: Option<Time>,
+    /// The `metadata.generation` for which what runs was found to be what is wanted, or was left as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled_generation: Option<i64>,
+    /// When the three fields before were written last. Where that is not `lastUpdated`, an older release wrote since, and its
+    /// conditions count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded_at: Option<Time>,
     /// Name of the Host or virtual machine that this Machine runs on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,

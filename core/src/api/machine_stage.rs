@@ -1,4 +1,4 @@
-//! `status.stage` of a Machine: where it is in its life, and for how long it is worked on there.
+//! `status.stage` and `status.change` of a Machine: where it is in its life, what is done to it beside that, and for how long.
 
 use std::time::Duration;
 
@@ -24,6 +24,18 @@ words! {
     }
 }
 
+words! {
+    /// What is done to a running machine beside its stage.
+    ChangeKind { Update }
+}
+
+words! {
+    /// The steps of a change, in order; of settings alone, some are left out.
+    ChangeStep {
+        Images, AwaitGrant, Upgrade, Drain, Kubelet, Proving,
+    }
+}
+
 /// Where a Machine is in its life, and its clock. An output: the next step is derived from hosts and objects, so that a status
 /// that is lost, as by a restore, costs a clock and no decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,16 +44,52 @@ pub struct ReportedStage {
     /// Choosing, Claiming, Creating, Taking, Preparing, `AwaitingGrant`, Initialising, Joining, Registering, Finishing, Running;
     /// in deletion Stays, Leaving, Releasing, Ending.
     pub name: String,
+    /// For how long it is in it.
+    #[serde(flatten)]
+    pub clock: Clock,
+}
+
+impl ReportedStage {
+    /// One that is entered now, and waits for this.
+    pub fn entered(name: StageName, awaited: Option<Awaited>, now: Timestamp) -> Self {
+        Self {
+            name: name.to_string(),
+            clock: Clock::begun(awaited, now),
+        }
+    }
+}
+
+/// What is done to a running machine beside its stage, and its clock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReportedChange {
+    /// Update: to other versions, or to other settings of its Cluster.
+    pub kind: String,
+    /// Images, `AwaitGrant`, Upgrade, Drain, Kubelet or Proving; absent while only its host could tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// Whether a step was begun on its host: it is brought to its end then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub begun: bool,
+    /// For how long it is at this step.
+    #[serde(flatten)]
+    pub clock: Clock,
+}
+
+/// When something was entered, and for how long it waits there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Clock {
     /// When it was entered.
     pub since: Time,
     /// Who or what is waited for meanwhile, if anything: Turn, Person, Pause, Budget (of disruptions), Host, Capacity or Cluster.
-    /// The condition Ready, or Deleting, names it.
+    /// The condition Ready, Deleting or Updating names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<String>,
     /// Since when that is waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_since: Option<Time>,
-    /// Seconds of the waits before, in this stage.
+    /// Seconds of the waits before.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub waited_seconds: i64,
 }
@@ -51,11 +99,10 @@ fn is_zero(seconds: &i64) -> bool {
     *seconds == 0
 }
 
-impl ReportedStage {
-    /// One that is entered now, and waits for this.
-    pub fn entered(name: StageName, awaited: Option<Awaited>, now: Timestamp) -> Self {
+impl Clock {
+    /// One that begins now, and waits for this.
+    pub fn begun(awaited: Option<Awaited>, now: Timestamp) -> Self {
         Self {
-            name: name.to_string(),
             since: Time(now),
             waits_for: awaited.map(|awaited| awaited.to_string()),
             waits_since: awaited.map(|_| Time(now)),
@@ -63,7 +110,7 @@ impl ReportedStage {
         }
     }
 
-    /// The same stage, which waits for this now.
+    /// The same, which waits for this now.
     #[must_use]
     pub fn awaiting(&self, awaited: Option<Awaited>, now: Timestamp) -> Self {
         let mut next = self.clone();
@@ -79,7 +126,7 @@ impl ReportedStage {
         next
     }
 
-    /// For how long it was worked on in this stage, waits left out.
+    /// For how long it was worked on, waits left out.
     pub fn worked(&self, now: Timestamp) -> Duration {
         let all = now.duration_since(self.since.0).as_secs();
         let worked = all
@@ -103,13 +150,13 @@ mod tests {
         Timestamp::from_second(second).expect("a time")
     }
 
-    fn secs(stage: &ReportedStage, now: i64) -> u64 {
+    fn secs(stage: &Clock, now: i64) -> u64 {
         stage.worked(at(now)).as_secs()
     }
 
     #[test]
-    fn the_clock_of_a_stage_stands_still_while_it_waits() {
-        let begun = ReportedStage::entered(StageName::Preparing, None, at(100));
+    fn a_clock_stands_still_while_its_stage_waits() {
+        let begun = Clock::begun(None, at(100));
         assert_eq!(secs(&begun, 130), 30);
         let waits = begun.awaiting(Some(Awaited::Host), at(130));
         assert_eq!((secs(&waits, 130), secs(&waits, 500)), (30, 30));
@@ -123,14 +170,14 @@ mod tests {
     #[test]
     fn what_has_not_changed_is_written_as_it_was() {
         for awaited in [None, Some(Awaited::Turn)] {
-            let stage = ReportedStage::entered(StageName::AwaitingGrant, awaited, at(100));
+            let stage = Clock::begun(awaited, at(100));
             assert_eq!(stage.awaiting(awaited, at(900)), stage);
         }
     }
 
     #[test]
     fn a_clock_that_was_set_back_counts_nothing() {
-        let waits = ReportedStage::entered(StageName::Joining, Some(Awaited::Turn), at(100));
+        let waits = Clock::begun(Some(Awaited::Turn), at(100));
         assert_eq!(secs(&waits, 10), 0);
         assert_eq!(secs(&waits.awaiting(None, at(10)), 10), 0);
     }

@@ -211,7 +211,7 @@ mod tests {
         let (released, held) = (claim("w", "m", true), claim("w", "m", false));
         let deleting = || Some(machine("m", &json!("2027-01-15T08:00:00Z")));
         let staying = || Some(machine("m", &Value::Null));
-        for (case, live, machine, goes) in [
+        for (case, live, machine, goes) in vec![
             ("let go, and being deleted", &released, deleting(), true),
             ("let go, and gone", &released, None, true),
             (

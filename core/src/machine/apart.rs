@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use kube::ResourceExt;
 
+use super::reported;
 use crate::api::Machine;
-use crate::api::conditions::{ConditionType, Reason, find, is_true};
+use crate::api::conditions::{ConditionType, Reason, find};
 use crate::api::names::LABEL_MACHINE_DEPLOYMENT;
 use crate::settings;
 
@@ -39,8 +40,7 @@ pub fn begun<'a>(
 ) -> Vec<(&'a Machine, &'a str)> {
     let node = |other: &'a Machine| {
         let status = other.status.as_ref()?;
-        let is_begun =
-            is_true(&status.conditions, ConditionType::Updating) || settings::is_unfinished(other);
+        let is_begun = reported::update_is_begun(other) || settings::is_unfinished(other);
         status
             .node_ref
             .as_ref()?

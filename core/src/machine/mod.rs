@@ -10,6 +10,7 @@ pub mod neighbours;
 mod observed;
 pub mod own_node;
 pub mod plan;
+pub mod reported;
 pub mod status;
 pub mod units;
 

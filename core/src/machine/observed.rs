@@ -11,7 +11,8 @@ use kube::ResourceExt;
 use super::cluster::ObservedCluster;
 use super::kind::{self, PlaceKind};
 use super::member::LastLook;
-use crate::api::conditions::{ConditionType, Reason, is_true};
+use super::reported;
+use crate::api::conditions::Reason;
 use crate::api::names::{
     ANNOTATION_HOST_IS_GONE, ANNOTATION_SETTINGS, FINALIZER_MACHINE, provider_id,
 };
@@ -278,10 +279,8 @@ impl Observed {
     /// Whether `postKubeadmCommands` are to be run, and have not been reported to have succeeded.
     pub fn awaits_commands(&self) -> bool {
         let settings = self.spec.as_ref().ok().and_then(MachineProviderSpec::node);
-        let status = self.machine.status.as_ref();
         settings.is_some_and(|node| !node.post_kubeadm_commands.is_empty())
-            && !status
-                .is_some_and(|status| is_true(&status.conditions, ConditionType::BootstrapReady))
+            && !reported::is_bootstrapped(&self.machine)
     }
 
     /// The place that it has.

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{NodeAddress, ObjectReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 
 use super::observed::{Lookup, Observed, Placement};
 use super::plan::{Phase, Plan, marks, membership, stuck, terminal};
+use super::reported;
 use crate::TRANSIENT;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
 use crate::api::machine::{MachineStatus, MachineVersions};
@@ -180,6 +182,18 @@ pub fn status(
         });
     }
     status
+}
+
+/// Fills in what is read again, of a status whose conditions are complete; its `change` is the one before.
+pub fn record(status: &mut MachineStatus, plan: &Plan, now: Timestamp) {
+    let bootstrap = conditions::find(&status.conditions, ConditionType::BootstrapReady);
+    if bootstrap.is_some_and(|said| said.status == Status::True) {
+        status.bootstrapped_at.get_or_insert(Time(now));
+    }
+    status.settled_generation = reported::settled(status);
+    let begun = conditions::is_true(&status.conditions, ConditionType::Updating);
+    let before = status.change.take();
+    status.change = stuck::change(plan, before.as_ref(), begun, now);
 }
 
 /// What its own API server runs, as that last said. Of one that cannot be asked, since it is simulated or not ours, what is

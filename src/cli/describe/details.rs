@@ -12,6 +12,7 @@ use super::render::{Style, colour, faint, line, mark, padded};
 use super::snapshot::Snapshot;
 use super::standing::{Mark, is_trouble};
 use tatara_core::api::conditions::{ConditionType, Status};
+use tatara_core::api::machine_stage::Clock;
 
 /// Conditions, Events and commands as lines.
 pub fn details(
@@ -49,12 +50,21 @@ fn stage(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
     let Some(stage) = status.and_then(|status| status.stage.as_ref()) else {
         return Vec::new();
     };
-    let since = age(stage.since.0, now);
-    let waits = match (&stage.waits_for, &stage.waits_since) {
+    let mut lines = vec![format!("  {}, {}", stage.name, lasting(&stage.clock, now))];
+    if let Some(change) = status.and_then(|status| status.change.as_ref()) {
+        let step = change.step.as_deref().unwrap_or("step unknown");
+        let lasts = lasting(&change.clock, now);
+        lines.push(format!("  {}: {step}, {lasts}", change.kind));
+    }
+    lines
+}
+
+fn lasting(clock: &Clock, now: Timestamp) -> String {
+    let waits = match (&clock.waits_for, &clock.waits_since) {
         (Some(what), Some(since)) => format!("; waits for {what}, for {}", age(since.0, now)),
         _ => String::new(),
     };
-    vec![format!("  {}, for {since}{waits}", stage.name)]
+    format!("for {}{waits}", age(clock.since.0, now))
 }
 
 fn section(title: &str, lines: Vec<String>) -> Vec<String> {

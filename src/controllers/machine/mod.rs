@@ -19,7 +19,6 @@ pub use outcomes::Outcomes;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
@@ -36,7 +35,7 @@ use crate::workload::drain_watch::DrainWatches;
 use tatara_core::api::conditions::{ConditionType, Finding};
 use tatara_core::api::{Machine, MachineStatus};
 use tatara_core::machine::plan::{self, Action, Plan, update};
-use tatara_core::machine::{LastLook, Observed, status};
+use tatara_core::machine::{LastLook, Observed, reported, status};
 use tatara_core::node::Identities;
 use tatara_core::trouble;
 use turn::Turns;
@@ -199,12 +198,13 @@ impl Controller for Machines {
         status::holds_back(observed, old, new, plan)
     }
 
-    fn explain(machine: &Machine, status: &mut MachineStatus, findings: &[Finding]) {
-        status.whys = trouble::of_machine(machine, status, findings);
+    fn explain(machine: &Machine, new: &mut MachineStatus, plan: &Plan, now: Timestamp) {
+        status::record(new, plan, now);
+        new.whys = trouble::of_machine(machine, new, &plan.findings);
     }
 
     fn stamp(status: &mut MachineStatus, now: Timestamp) {
-        status.last_updated = Some(Time(now));
+        reported::stamp(status, now);
     }
 
     fn is_news(_: &Machine, old: &MachineStatus, _: &MachineStatus, finding: &Finding) -> bool {

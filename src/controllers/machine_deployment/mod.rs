@@ -184,9 +184,10 @@ impl Controller for MachineDeployments {
     fn explain(
         deployment: &MachineDeployment,
         status: &mut MachineDeploymentStatus,
-        findings: &[Finding],
+        plan: &Plan,
+        _: Timestamp,
     ) {
-        status.whys = trouble::of_deployment(deployment, status, findings);
+        status.whys = trouble::of_deployment(deployment, status, &plan.findings);
     }
 }
 

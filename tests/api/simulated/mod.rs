@@ -64,7 +64,10 @@ async fn simulated_machines_come_go_and_fail_and_leave_nothing_in_their_api_serv
         let status = machine.status.expect("a status");
         assert_eq!(status.phase.as_deref(), Some("Running"));
         let stage = status.stage.expect("a stage");
-        assert_eq!((stage.name.as_str(), stage.waits_for), ("Running", None));
+        assert_eq!(
+            (stage.name.as_str(), stage.clock.waits_for),
+            ("Running", None)
+        );
         let node = status.node_ref.and_then(|node| node.name);
         assert_eq!(by_provider_id.get(&id), Some(&node));
     }

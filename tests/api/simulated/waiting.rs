@@ -104,7 +104,7 @@ async fn until_machine(site: &Site, name: &str, reason: &str) {
     let machine = site.api::<Machine>().get(name).await.expect("a Machine");
     let stage = machine.status.and_then(|status| status.stage);
     assert!(
-        stage.is_none_or(|stage| stage.waits_for.is_some()),
+        stage.is_none_or(|stage| stage.clock.waits_for.is_some()),
         "{name}: a clock runs that waits"
     );
 }

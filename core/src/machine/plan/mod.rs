@@ -47,7 +47,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::member::LastLook;
 use super::observed::{Contact, Infrastructure, Lookup, Observed};
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::api::machine_stage::StageName;
+use crate::api::machine_stage::{ChangeStep, StageName};
 use crate::{Next, NodeView, new_for};
 
 pub use summary::{Phase, terminal};
@@ -64,6 +64,8 @@ pub struct Plan {
     pub phase: Phase,
     /// The stage that it is in; `None` where something else comes first, or its host would have to show it.
     pub stage: Option<StageName>,
+    /// The step of an update that it is at, or waits for.
+    pub change: Option<ChangeStep>,
     /// When to look again, beside on every change.
     pub next: Next,
     /// Nothing is reported or done, because the state of the Machine was not read yet since the manager started.

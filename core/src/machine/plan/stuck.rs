@@ -1,4 +1,5 @@
-//! A Machine that is longer in a stage than that ever takes, although nothing is waited for that is known. One rule for all stages.
+//! A Machine that is longer in a stage, or at a step of its update, than that ever takes, although nothing is waited for that is
+//! known. One rule for all.
 
 use std::time::Duration;
 
@@ -8,7 +9,9 @@ use super::super::observed::Observed;
 use super::{Plan, summary};
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason, Severity};
-use crate::api::machine_stage::{Awaited, ReportedStage, StageName};
+use crate::api::machine_stage::{
+    Awaited, ChangeKind, ChangeStep, Clock, ReportedChange, ReportedStage, StageName,
+};
 use crate::words::word;
 
 /// After how much work a stage is stuck; `None` for one that lasts, or waits for others alone.
@@ -29,6 +32,14 @@ const fn limit(stage: StageName) -> Option<Duration> {
     Some(Duration::from_mins(minutes))
 }
 
+const fn limit_of_step(step: ChangeStep) -> Duration {
+    Duration::from_mins(match step {
+        ChangeStep::AwaitGrant | ChangeStep::Proving => 15,
+        ChangeStep::Upgrade | ChangeStep::Kubelet => 30,
+        ChangeStep::Images | ChangeStep::Drain => 60,
+    })
+}
+
 /// The stage as it is reported, with its clock. Of a Machine whose stage is not known in this pass, the one that was known last.
 pub fn clock(plan: &Plan, before: Option<&ReportedStage>, now: Timestamp) -> Option<ReportedStage> {
     let awaited = awaited(plan);
@@ -37,30 +48,88 @@ pub fn clock(plan: &Plan, before: Option<&ReportedStage>, now: Timestamp) -> Opt
             Some(ReportedStage::entered(name, awaited, now))
         }
         (Some(name), None) => Some(ReportedStage::entered(name, awaited, now)),
-        (_, before) => Some(before?.awaiting(awaited, now)),
+        (_, Some(before)) => Some(ReportedStage {
+            name: before.name.clone(),
+            clock: before.clock.awaiting(awaited, now),
+        }),
+        (None, None) => None,
     }
 }
 
-/// Adds that it is stuck, or looks again when it would be.
+/// The update as it is reported, with the clock of its step: of one that was begun on the host, or waits for the turn.
+pub fn change(
+    plan: &Plan,
+    before: Option<&ReportedChange>,
+    begun: bool,
+    now: Timestamp,
+) -> Option<ReportedChange> {
+    if !begun && plan.change.is_none() {
+        return None;
+    }
+    let awaited = awaited_by_change(plan);
+    let step = plan.change.map(|step| step.to_string());
+    let same = before.filter(|before| step.is_none() || step == before.step);
+    Some(match same {
+        Some(same) => ReportedChange {
+            begun,
+            clock: same.clock.awaiting(awaited, now),
+            ..same.clone()
+        },
+        None => ReportedChange {
+            kind: ChangeKind::Update.to_string(),
+            step,
+            begun,
+            clock: Clock::begun(awaited, now),
+        },
+    })
+}
+
+/// Adds that its stage, or its update, is stuck, or looks again when it would be.
 pub(super) fn report(observed: &Observed, plan: &mut Plan, now: Timestamp) {
     let told = observed.machine.status.as_ref();
-    let before = told.and_then(|status| status.stage.as_ref());
-    let (Some(name), Some(stage)) = (plan.stage, clock(plan, before, now)) else {
-        return;
-    };
-    let Some(limit) = limit(name).filter(|_| stage.waits_for.is_none()) else {
-        return;
-    };
-    let worked = stage.worked(now);
-    if let Some(left) = limit.checked_sub(worked).filter(|left| !left.is_zero()) {
-        plan.next = plan.next.sooner(Next::After(left));
-        return;
+    let stage = clock(plan, told.and_then(|status| status.stage.as_ref()), now);
+    if let (Some(name), Some(stage)) = (plan.stage, stage) {
+        let what = summary::blocking(&plan.findings).map(Finding::message);
+        let late = late(plan, &stage.clock, limit(name), now);
+        if let Some(minutes) = late {
+            let said = format!("stage {name} takes longer than {minutes} minutes");
+            return add(plan, &said, what, &remedy(observed, name));
+        }
     }
-    let (limit, remedy) = (limit.as_secs() / 60, remedy(observed, name));
-    let what = summary::blocking(&plan.findings).map(Finding::message);
+    let begun = plan
+        .findings
+        .iter()
+        .find(|found| found.condition == ConditionType::Updating);
+    let what = begun.map(Finding::message);
+    let before = told.and_then(|status| status.change.as_ref());
+    let change = change(plan, before, what.is_some(), now);
+    if let (Some(step), Some(change)) = (plan.change, change)
+        && let Some(minutes) = late(plan, &change.clock, Some(limit_of_step(step)), now)
+    {
+        let said = format!("step {step} of its update takes longer than {minutes} minutes");
+        add(plan, &said, what, &remedy(observed, StageName::Joining));
+    }
+}
+
+/// The minutes of the limit, where it has passed; else it is looked at again by then.
+fn late(plan: &mut Plan, clock: &Clock, limit: Option<Duration>, now: Timestamp) -> Option<u64> {
+    let limit = limit.filter(|_| clock.waits_for.is_none())?;
+    match limit
+        .checked_sub(clock.worked(now))
+        .filter(|left| !left.is_zero())
+    {
+        Some(left) => {
+            plan.next = plan.next.sooner(Next::After(left));
+            None
+        }
+        None => Some(limit.as_secs() / 60),
+    }
+}
+
+fn add(plan: &mut Plan, said: &str, what: Option<String>, remedy: &str) {
     let what = what.filter(|what| !what.is_empty());
     let what = what.map_or(String::new(), |what| format!(": {what}"));
-    let message = format!("stage {name} takes longer than {limit} minutes{what}. {remedy}");
+    let message = format!("{said}{what}. {remedy}");
     let progressing = ConditionType::Progressing;
     let finding = Finding::no(progressing, Reason::ProgressDeadlineExceeded, message);
     plan.findings.push(finding);
@@ -90,6 +159,15 @@ fn awaited(plan: &Plan) -> Option<Awaited> {
     });
     let blocking = summary::blocking(&plan.findings);
     of(paused.or(drain).or(blocking)?.reason())
+}
+
+/// The same of its update, by the condition that tells of it.
+fn awaited_by_change(plan: &Plan) -> Option<Awaited> {
+    let said = |name| plan.findings.iter().find(|found| found.condition == name);
+    let paused = said(ConditionType::Paused).filter(|found| found.reason() == Reason::Paused);
+    let drain = said(ConditionType::Draining).filter(|f| f.reason() == Reason::DrainBlocked);
+    let told = said(ConditionType::Updating).or_else(|| said(ConditionType::UpToDate));
+    of(paused.or(drain).or(told)?.reason())
 }
 
 /// Whom or what a reason names that is waited for.

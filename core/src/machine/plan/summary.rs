@@ -77,8 +77,8 @@ pub fn summarise(observed: &Observed, plan: &mut Plan) {
     let stuck = find(plan, ConditionType::Progressing);
     let blocking = blocking(&plan.findings).cloned();
     let blocking = match blocking {
-        Some(finding) if finding.reason().severity() == Severity::Warning => Some(finding),
-        other => stuck.or(other),
+        Some(finding) if finding.reason().severity() == Severity::Normal => stuck.or(Some(finding)),
+        other => other,
     };
     let healthy = find(plan, ConditionType::NodeHealthy)
         .is_some_and(|finding| finding.status == Status::True);
@@ -145,7 +145,9 @@ fn trouble(plan: &Plan) -> Option<(Reason, String)> {
     let mut all = plan.findings.iter();
     let found = all.find(|finding| {
         let tells = match finding.condition {
-            ConditionType::Updating | ConditionType::NodeHealthy => true,
+            ConditionType::Updating | ConditionType::NodeHealthy | ConditionType::Progressing => {
+                true
+            }
             // one that is over is no obstacle, however it ended
             ConditionType::Draining => finding.status == Status::True,
             _ => false,

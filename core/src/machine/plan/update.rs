@@ -7,7 +7,10 @@
 
 mod ends;
 mod follow;
+mod grant;
+mod kubelet;
 mod obstacle;
+mod on_host;
 mod quorum;
 mod steps;
 mod trouble;
@@ -16,12 +19,14 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::super::cluster::ObservedCluster;
 use super::super::observed::{Contact, Infrastructure, Lookup, Observed};
+use super::super::reported;
 use super::pace::ASK_AGAIN;
 use super::turn::has_turn;
 use super::{Acquire, Action, Plan, job, known_node, membership};
 use crate::api::MachineProviderSpec;
 use crate::api::cluster::TurnAction;
-use crate::api::conditions::{ConditionType, Finding, Reason, Status, find, is_true};
+use crate::api::conditions::{ConditionType, Finding, Reason, Status, find};
+use crate::api::machine_stage::ChangeStep;
 use crate::kubeadm::KubernetesVersion;
 use crate::node::JobKind;
 use crate::proof::TurnIsOver;
@@ -30,9 +35,10 @@ use crate::{Next, NodeView, settings};
 pub(super) use ends::end_of_turn;
 pub use ends::{ended, ends, unwell};
 pub use follow::{phases, waits_for, waits_for_person};
+pub use kubelet::drained_after;
 use obstacle::obstacle;
+pub use on_host::may_have_stopped;
 pub use quorum::may_restart;
-pub use steps::{drained_after, may_have_stopped};
 pub(super) use trouble::if_lost;
 
 /// Whether the host has to be asked because of an update.
@@ -48,23 +54,8 @@ pub fn is_due(observed: &Observed) -> bool {
 /// earlier release that updated nothing, stays as it is until the spec is edited.
 fn is_wanted(observed: &Observed) -> bool {
     let runs_other = runs_other(observed);
-    (runs_other == Some(true) && !was_settled(observed))
+    (runs_other == Some(true) && !reported::is_settled(&observed.machine))
         || (runs_other == Some(false) && follow::due(observed).is_some())
-}
-
-fn was_settled(observed: &Observed) -> bool {
-    let status = observed.machine.status.as_ref();
-    let told = status.and_then(|status| find(&status.conditions, ConditionType::UpToDate));
-    let settled = [
-        Reason::KubeletVersionDiffers,
-        Reason::SettingsDiffer,
-        Reason::NeedsReplacement,
-    ];
-    told.is_some_and(|told| {
-        let was_settled =
-            told.status == Status::True || settled.iter().any(|reason| told.reason == *reason);
-        was_settled && told.observed_generation == observed.machine.metadata.generation
-    })
 }
 
 /// Adds an update to the plan of a Machine that has, or had, a Node.
@@ -80,7 +71,7 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
     let runs_other = runs_other(observed) != Some(false);
     if let Some(refused) = obstacle(observed).filter(|_| differs && runs_other) {
         if let (true, Contact::Seen(seen)) = (is_begun, &held.contact) {
-            let is_under_way = steps::is_under_way(observed, seen);
+            let is_under_way = on_host::is_under_way(observed, seen);
             plan.actions.extend(ends::put_down(observed, is_under_way));
         }
         return wait(plan, refused, is_begun);
@@ -89,24 +80,37 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
         return wait(plan, refused, is_begun);
     }
     let step = match &held.contact {
-        Contact::SelfRegistering(_) if differs => simulated(),
+        Contact::SelfRegistering(_) if differs => {
+            plan.change = Some(ChangeStep::Kubelet);
+            simulated()
+        }
         Contact::SelfRegistering(_) => return,
-        Contact::NotAsked => followed(observed),
+        Contact::NotAsked => {
+            plan.change = followed_step(observed);
+            followed(observed)
+        }
         Contact::Unreachable { reason, message } => {
             waiting(*reason, trouble::out_of_reach(observed, *reason, message))
         }
-        Contact::Seen(seen) => match steps::next(observed, seen, now) {
-            Step::Waits(refused, over) => {
-                if is_begun && refused.reason() == Reason::InvalidConfiguration {
-                    let is_under_way = steps::is_under_way(observed, seen);
-                    plan.actions.extend(ends::put_down(observed, is_under_way));
+        Contact::Seen(seen) => {
+            let (at, step) = steps::next(observed, seen, now);
+            plan.change = at;
+            match step {
+                Step::Waits(refused, over) => {
+                    if is_begun && refused.reason() == Reason::InvalidConfiguration {
+                        let is_under_way = on_host::is_under_way(observed, seen);
+                        plan.actions.extend(ends::put_down(observed, is_under_way));
+                    }
+                    plan.actions.extend(over.map(Action::ReturnTurn));
+                    return wait(plan, refused, is_begun);
                 }
-                plan.actions.extend(over.map(Action::ReturnTurn));
-                return wait(plan, refused, is_begun);
+                Step::Goes(step) => *step,
+                Step::Over => {
+                    plan.change = None;
+                    return;
+                }
             }
-            Step::Goes(step) => *step,
-            Step::Over => return,
-        },
+        }
     };
     plan.actions.extend(step.actions);
     plan.next = plan.next.sooner(step.next);
@@ -199,25 +203,20 @@ fn can_begin(observed: &Observed) -> bool {
 fn is_left_half_way(observed: &Observed) -> bool {
     let stays = |cluster: &ObservedCluster| {
         let is_unread = matches!(cluster.etcd, Lookup::Unknown(_));
-        cluster.other_control_planes.is_empty() || (is_unread && steps::may_have_stopped(observed))
+        cluster.other_control_planes.is_empty() || (is_unread && may_have_stopped(observed))
     };
     // its Node may be cordoned by its deletion
-    (is_told(observed) || has_turn_to_upgrade(observed))
+    (reported::update_is_begun(&observed.machine) || has_turn_to_upgrade(observed))
         && observed.cluster.as_ref().is_some_and(stays)
 }
 
 /// Whether an update was begun and has not ended, by what is recorded of it.
 pub(super) fn is_begun(observed: &Observed) -> bool {
-    is_told(observed)
+    reported::update_is_begun(&observed.machine)
         || has_turn_to_upgrade(observed)
         || observed.last_look.job().is_some_and(JobKind::updates)
         || settings::is_unfinished(&observed.machine)
         || known_node(observed).is_some_and(NodeView::is_cordoned_by_us)
-}
-
-fn is_told(observed: &Observed) -> bool {
-    let status = observed.machine.status.as_ref();
-    status.is_some_and(|status| is_true(&status.conditions, ConditionType::Updating))
 }
 
 /// What was told of an update that was begun.
@@ -333,6 +332,16 @@ fn followed(observed: &Observed) -> Plan {
     match follow.filter(|follow| follow.job.kind.updates()) {
         Some(follow) => of_job(job::followed(observed, follow)),
         None => waiting(Reason::Updating, "waiting for another job on its host"),
+    }
+}
+
+/// The step whose job runs.
+fn followed_step(observed: &Observed) -> Option<ChangeStep> {
+    match observed.follow.as_ref()?.job.kind {
+        JobKind::Images => Some(ChangeStep::Images),
+        JobKind::Upgrade => Some(ChangeStep::Upgrade),
+        JobKind::Kubelet => Some(ChangeStep::Kubelet),
+        _ => None,
     }
 }
 

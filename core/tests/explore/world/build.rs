@@ -20,6 +20,9 @@ use tatara_core::api::names::{
 use tatara_core::api::provider_spec::ProviderSpec;
 use tatara_core::api::{self, MachineProviderSpec};
 use tatara_core::control_plane::turn::{Both, Holder, Marks as CoreMarks};
+use tatara_core::machine::plan::Plan;
+use tatara_core::machine::reported::stamp;
+use tatara_core::machine::status::record;
 use tatara_core::node::Marker;
 
 use super::state::{CLUSTER, Host, Machine, Marks, Objects, Status, Version};
@@ -216,7 +219,7 @@ pub fn status(of: &Status) -> MachineStatus {
         let (name, reason) = (ConditionType::NodeHealthy, Reason::NodeReady);
         conditions.push(condition(name, Some(healthy), reason, true));
     }
-    MachineStatus {
+    let mut status = MachineStatus {
         node_ref: of.node.map(|node| ObjectReference {
             name: Some(host_name(node.into()).into()),
             uid: Some(node_uid(node.into())),
@@ -228,7 +231,11 @@ pub fn status(of: &Status) -> MachineStatus {
         }),
         conditions,
         ..MachineStatus::default()
-    }
+    };
+    // as the manager records beside the conditions, from them
+    record(&mut status, &Plan::default(), at(0));
+    stamp(&mut status, at(0));
+    status
 }
 
 pub fn node_uid(host: usize) -> String {

@@ -141,7 +141,10 @@ fn the_budget_that_blocks_an_update_stands_in_the_line_of_the_machine() {
         condition("Updating", "True", "Draining", evicts, 60),
         condition("Ready", "True", "NodeReady", "", 600),
     ];
-    let status = json!({"phase": "Updating", "host": "b"});
+    let stage = json!({"name": "Running", "since": ago(3_000)});
+    let change = json!({"kind": "Update", "step": "Drain", "begun": true, "since": ago(90),
+        "waitsFor": "Budget", "waitsSince": ago(60)});
+    let status = json!({"phase": "Updating", "host": "b", "stage": stage, "change": change});
     fixture.machine("web-0", "set-web", status, &conditions);
     let shown = shown(&fixture.snapshot, UTF8);
     let mut lines = shown.lines().filter(|one| one.contains("Machine/web-0"));
@@ -150,6 +153,10 @@ fn the_budget_that_blocks_an_update_stands_in_the_line_of_the_machine() {
         line.contains("✗") && line.contains(&format!("DrainBlocked: {budget}")),
         "{shown}"
     );
+    // and of the Machine itself, where it is, and for how long
+    let whole = whole(&fixture.of(Kind::Machine, "web-0"), &[]);
+    let stage = "stage:\n  Running, for 50m\n  Update: Drain, for 90s; waits for Budget, for 60s\n";
+    assert!(whole.contains(stage), "{whole}");
 }
 
 /// A Machine with this reason, on a host that does not answer.

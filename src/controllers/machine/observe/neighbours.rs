@@ -15,11 +15,11 @@ use tatara_core::api::machine::is_same_version;
 use tatara_core::api::names::ANNOTATION_ADDONS_DUE;
 use tatara_core::api::{Cluster, ClusterProviderSpec, Machine};
 use tatara_core::kubeadm::KubernetesVersion;
-use tatara_core::machine::apart;
 use tatara_core::machine::neighbours::{
     self, AddonsDue, Moving, Neighbours, is_ready_to_join, is_updating, moves_version,
     oldest_kubelet, takes_pods,
 };
+use tatara_core::machine::{apart, reported};
 use tatara_core::{Key, NodeView, settings};
 
 /// Nothing is looked up for a Machine whose Node is as its spec wants it.
@@ -99,9 +99,7 @@ fn joins(controller: &Machines, cluster: &Cluster) -> Option<String> {
 }
 
 fn is_as_wanted(machine: &Machine) -> bool {
-    let status = machine.status.as_ref();
-    machine.runs_other() == Some(false)
-        && !status.is_some_and(|status| is_true(&status.conditions, ConditionType::Updating))
+    machine.runs_other() == Some(false) && !reported::update_is_begun(machine)
 }
 
 /// Another Machine whose node follows the settings of the Cluster before this one.

@@ -1,8 +1,8 @@
 //! Each stage has a name, a clock and a limit; a wait for others does not count.
 
-use super::super::super::status::status;
+use super::super::super::status::{record, status};
 use super::*;
-use crate::api::conditions::{ConditionType, Reason};
+use crate::api::conditions::{self, ConditionType, Reason, Status};
 use crate::api::machine_stage::{Awaited, ReportedStage, StageName};
 
 /// The Machine, with this stage in its status.
@@ -68,7 +68,7 @@ fn each_stage_has_its_name() {
         let stage = status(&observed, &plan, &old, at(5)).stage;
         let said = stage.as_ref().map(|stage| stage.name.as_str());
         assert_eq!(said, name.map(StageName::as_str), "{plan:#?}");
-        let waits = stage.and_then(|stage| stage.waits_for);
+        let waits = stage.and_then(|stage| stage.clock.waits_for);
         assert_eq!(waits.as_deref(), awaited.map(Awaited::as_str), "{name:?}");
     }
 }
@@ -97,10 +97,8 @@ fn a_stage_that_takes_too_long_is_stuck_once_it_was_worked_on_for_its_limit() {
         expect("stuck", &stuck, &[], says);
     }
     // ten minutes of it were a wait
-    let waited = ReportedStage {
-        waited_seconds: 600,
-        ..begun
-    };
+    let mut waited = begun;
+    waited.clock.waited_seconds = 600;
     let on_time = plan(&in_stage(registers(), &waited), at(900));
     assert_eq!(on_time.next, Next::After(Duration::from_mins(10)));
     assert!(
@@ -124,7 +122,7 @@ fn what_has_a_cause_is_not_stuck() {
     let plan = plan(&fails, at(100_000));
     assert_eq!(finding(&plan, "Ready").reason(), Reason::PrepareFailed);
     let stage = status(&fails, &plan, &Default::default(), at(100_000)).stage;
-    let waits = stage.and_then(|stage| stage.waits_for);
+    let waits = stage.and_then(|stage| stage.clock.waits_for);
     assert_eq!(waits.as_deref(), Some("Person"));
 }
 
@@ -139,8 +137,8 @@ fn the_clock_of_a_paused_machine_stands_still_in_the_stage_in_which_it_was() {
         .stage
         .expect("a stage");
     assert_eq!(stage.name, "Preparing");
-    assert_eq!(stage.waits_for.as_deref(), Some("Pause"));
-    assert_eq!(stage.worked(at(100_000)).as_secs(), 60);
+    assert_eq!(stage.clock.waits_for.as_deref(), Some("Pause"));
+    assert_eq!(stage.clock.worked(at(100_000)).as_secs(), 60);
     // and goes on when the pause is over
     let goes_on = in_stage(ours(worker(), Vec::new()), &stage);
     let after = plan(&goes_on, at(100_000));
@@ -149,5 +147,53 @@ fn the_clock_of_a_paused_machine_stands_still_in_the_stage_in_which_it_was() {
             .findings
             .iter()
             .any(|found| found.condition == ConditionType::Progressing)
+    );
+}
+
+/// A worker whose kubelet is replaced by a job that runs.
+fn updates() -> Observed {
+    let newer = json!({ "spec": { "versions": { "kubelet": "v1.36.4" } } });
+    let mut observed = edited(running(worker()), &newer);
+    let state = UnitState::Running(step("kubelet"));
+    let units = vec![unit(&observed, JobKind::Kubelet, state)];
+    let node = observed.node.clone();
+    observed = ours(observed, units);
+    observed.node = node;
+    with_cluster(observed, |cluster| cluster.version = Some("v1.36.4".into()))
+}
+
+#[test]
+fn an_update_has_a_step_and_a_clock_of_its_own() {
+    let observed = updates();
+    let begun = plan(&observed, at(0));
+    let mut new = status(&observed, &begun, &Default::default(), at(0));
+    new.conditions = conditions::merge(&new.conditions, &begun.findings, Some(1), at(0));
+    record(&mut new, &begun, at(0));
+    let change = new.change.as_ref().expect("a change");
+    let said = (&*change.kind, change.step.as_deref(), change.begun);
+    assert_eq!(said, ("Update", Some("Kubelet"), true));
+    assert_eq!(new.stage.as_ref().expect("a stage").name, "Running");
+
+    let later = edited(observed, &json!({ "status": { "change": change } }));
+    assert_eq!(
+        finding(&plan(&later, at(60)), "Ready").reason(),
+        Reason::NodeReady
+    );
+    let stuck = plan(&later, at(30 * 60));
+    let parts = &[
+        "step Kubelet of its update takes longer than 30 minutes",
+        "tatara logs",
+    ][..];
+    let acts = stuck.actions.clone();
+    expect(
+        "stuck",
+        &stuck,
+        &acts,
+        ("Progressing", "ProgressDeadlineExceeded", parts),
+    );
+    let ready = finding(&stuck, "Ready");
+    assert_eq!(
+        (ready.status, ready.reason()),
+        (Status::True, Reason::ProgressDeadlineExceeded)
     );
 }

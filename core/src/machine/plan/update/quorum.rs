@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::{Lookup, Observed};
-use super::steps::{OnHost, on_host};
+use super::on_host::{OnHost, on_host};
 use super::{Step, end_of_turn, not};
 use crate::api::conditions::{Finding, Reason};
 use crate::control_plane::{Change, Member, Members, permits};

@@ -8,7 +8,7 @@ use crate::machine::live::etcd::{self, Removal};
 use crate::machine::live::turn::{self, Outcome};
 use crate::machine::live::{Check, check};
 use crate::machine::plan::update;
-use crate::machine::status;
+use crate::machine::{reported, status};
 use crate::{Plan as _, Reports};
 
 impl World {
@@ -48,6 +48,8 @@ impl World {
         let mut status = status::status(observed, plan, &object.status, at(self.now));
         let generation = Some(object.generation);
         status.conditions = merge(&status.conditions, &plan.findings, generation, at(self.now));
+        status::record(&mut status, plan, at(self.now));
+        reported::stamp(&mut status, at(self.now));
         object.status = status;
     }
 
