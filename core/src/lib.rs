@@ -46,6 +46,7 @@ pub mod node_change;
 pub mod node_view;
 pub mod paused;
 mod plan;
+pub mod planner;
 pub mod power;
 pub mod proof;
 pub mod retry;

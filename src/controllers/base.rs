@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use serde::de::DeserializeOwned;
 
 use super::unreadable::{self, Leans, UnreadableNotices};
 use super::whose::{self, ForeignObjects, ProviderObject};
+use crate::clock;
 use crate::engine::{Engine, ReconcileError};
 use crate::store::{Stores, Wakers};
 
@@ -18,6 +20,8 @@ pub struct Base {
     pub wakers: Wakers,
     /// UID of the management cluster: of its namespace kube-system.
     pub management: String,
+    /// When this process became the leader.
+    pub started_at: Timestamp,
     /// Published notices about objects that cannot be read.
     said: UnreadableNotices,
     /// Actions taken on objects of other providers.
@@ -31,6 +35,7 @@ impl Base {
             engine,
             wakers,
             management,
+            started_at: clock::now(),
             said: UnreadableNotices::default(),
             regarded: ForeignObjects::default(),
         }

@@ -5,6 +5,7 @@ pub mod known;
 pub mod listed;
 pub mod looked;
 pub mod paused;
+pub mod planner;
 pub mod skew;
 pub mod unreadable;
 pub mod whose;

@@ -16,6 +16,7 @@ use crate::controllers::machine::Machines;
 use crate::controllers::machine_class::MachineClasses;
 use crate::controllers::machine_deployment::MachineDeployments;
 use crate::controllers::machine_set::MachineSets;
+use crate::controllers::planner::Planners;
 use crate::engine::{ObjectFeed, run};
 use crate::store::{Wake, Waker, Wakers};
 use tatara_core::api::{
@@ -26,6 +27,7 @@ use tatara_core::api::{
 pub struct WakeQueues {
     clusters: UnboundedReceiver<Wake<Cluster>>,
     profiles: UnboundedReceiver<Wake<Cluster>>,
+    planners: UnboundedReceiver<Wake<Cluster>>,
     machines: UnboundedReceiver<Wake<Machine>>,
     machine_sets: UnboundedReceiver<Wake<MachineSet>>,
     machine_deployments: UnboundedReceiver<Wake<MachineDeployment>>,
@@ -48,6 +50,7 @@ pub fn channels() -> (Wakers, WakeQueues) {
     channels!(
         clusters,
         profiles,
+        planners,
         machines,
         machine_sets,
         machine_deployments,
@@ -94,10 +97,14 @@ pub async fn run_all(controllers: &Controllers, woken: WakeQueues, stop: &Cancel
     }
     let base = || controllers.base.clone();
     let classes = Arc::new(MachineClasses { base: base() });
+    let planners = Arc::new(Planners {
+        machines: controllers.machines.clone(),
+    });
     let credentials = |of| Arc::new(Credentials { base: base(), of });
     tokio::join!(
         run!(controllers.clusters.clone(), clusters, clusters),
         run!(controllers.profiles.clone(), clusters, profiles),
+        run!(planners, clusters, planners),
         run!(controllers.machines.clone(), machines, machines),
         run!(controllers.machine_sets.clone(), machine_sets, machine_sets),
         run!(

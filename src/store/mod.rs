@@ -238,6 +238,8 @@ pub struct Wakers {
     pub clusters: Waker<Cluster>,
     /// ClusterProfiles, by their Cluster.
     pub profiles: Waker<Cluster>,
+    /// The planners of control planes, by their Cluster.
+    pub planners: Waker<Cluster>,
     /// Machines.
     pub machines: Waker<Machine>,
     /// MachineSets.

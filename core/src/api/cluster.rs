@@ -177,3 +177,23 @@ pub enum TurnAction {
     /// `kubeadm upgrade`, which replaces the static pods of its machine, until its Node is updated.
     Upgrade,
 }
+
+impl TurnAction {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Init, Self::Join, Self::Remove, Self::Upgrade];
+
+    /// As it is written in the API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Init => "init",
+            Self::Join => "join",
+            Self::Remove => "remove",
+            Self::Upgrade => "upgrade",
+        }
+    }
+
+    /// The one of this name; `None` for one that this release does not have.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|action| action.as_str() == text)
+    }
+}

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::machine_stage::{ReportedChange, ReportedStage};
+use super::machine_stage::{ReportedChange, ReportedStage, TurnRequest};
 use super::meta::EmbeddedMeta;
 use super::provider_schema::{is_full, is_ours, no_full_version, ours_only};
 use super::provider_spec::ProviderSpec;
@@ -268,6 +268,9 @@ pub struct MachineStatus {
     /// What is done to a running machine beside that, or is about to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<ReportedChange>,
+    /// What it asks the turn of its control plane for. The planner of the Cluster gives it to one Machine at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_request: Option<TurnRequest>,
     /// When `BootstrapReady` was True first: kubeadm and the commands after it had succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrapped_at: Option<Time>,

@@ -20,7 +20,7 @@ words! {
 words! {
     /// Whom or what a stage waits for while nothing is done for it: its clock stands still.
     Awaited {
-        Turn, Person, Pause, Budget, Host, Capacity, Cluster,
+        Turn, Person, Pause, Budget, Pods, Volumes, Host, Capacity, Cluster,
     }
 }
 
@@ -76,14 +76,23 @@ pub struct ReportedChange {
     pub clock: Clock,
 }
 
+/// What a Machine asks the turn of its control plane for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnRequest {
+    /// The action of the turn: upgrade. Joins and departures take the turn themselves.
+    pub action: String,
+    /// Since when it asks.
+    pub since: Time,
+}
+
 /// When something was entered, and for how long it waits there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Clock {
     /// When it was entered.
     pub since: Time,
-    /// Who or what is waited for meanwhile, if anything: Turn, Person, Pause, Budget (of disruptions), Host, Capacity or Cluster.
-    /// The condition Ready, Deleting or Updating names it.
+    /// Who or what is waited for meanwhile, if anything: Turn, Person, Pause, Budget (of disruptions), Pods (that end),
+    /// Volumes, Host, Capacity or Cluster. The condition Ready, Deleting or Updating names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<String>,
     /// Since when that is waited for.
@@ -117,11 +126,8 @@ impl Clock {
         if next.waits_for.as_deref() == awaited.map(Awaited::as_str) {
             return next;
         }
-        // from one wait to another, the clock stands still
-        if awaited.is_none() || next.waits_since.is_none() {
-            next.waited_seconds = next.waited_seconds.saturating_add(next.waits(now));
-            next.waits_since = awaited.map(|_| Time(now));
-        }
+        next.waited_seconds = next.waited_seconds.saturating_add(next.waits(now));
+        next.waits_since = awaited.map(|_| Time(now));
         next.waits_for = awaited.map(|awaited| awaited.to_string());
         next
     }
@@ -161,7 +167,7 @@ mod tests {
         let waits = begun.awaiting(Some(Awaited::Host), at(130));
         assert_eq!((secs(&waits, 130), secs(&waits, 500)), (30, 30));
         let other = waits.awaiting(Some(Awaited::Person), at(200));
-        assert_eq!(other.waits_since, waits.waits_since);
+        assert_eq!((other.waited_seconds, secs(&other, 230)), (70, 30));
         let goes_on = other.awaiting(None, at(230));
         assert_eq!(goes_on.waited_seconds, 100);
         assert_eq!((secs(&goes_on, 230), secs(&goes_on, 290)), (30, 90));

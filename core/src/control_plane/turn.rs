@@ -82,6 +82,8 @@ pub enum Step {
     InDoubt(Doubt),
     /// The CA Secret, which has to be written first, is missing.
     NoSecret,
+    /// The Machine does not have the turn any more.
+    NotHeld,
 }
 
 /// How Cluster and CA Secret contradict each other.
@@ -264,6 +266,19 @@ fn take_later(both: &Both, wanted: &Turn) -> Step {
             Step::Write(Side::Secret, both.secret.with_turn(turn))
         }
         _ => Step::Write(Side::Secret, both.secret.with_turn(wanted)),
+    }
+}
+
+/// Whether a Machine has the turn that it was given; what one of the two lacks of it, or of the record, is written.
+pub fn hold(both: &Both, wanted: &Turn) -> Step {
+    let is_own = |turn: &Holder| matches!(turn, Holder::Of(turn) if is_same(turn, wanted));
+    let has_it = match &both.secret.turn {
+        Holder::Nobody => is_own(&both.cluster.turn),
+        secret => is_own(secret),
+    };
+    match take(both, wanted) {
+        Step::Write(Side::Secret, _) if !has_it => Step::NotHeld,
+        step => step,
     }
 }
 

@@ -41,6 +41,8 @@ pub const MOMENT: Duration = Duration::from_secs(10);
 pub struct Observed {
     /// The Machine.
     pub machine: Arc<Machine>,
+    /// When this manager began: before that, nothing was done.
+    pub started_at: Timestamp,
     /// The object whose annotation `cluster.k8s.io/paused` stops it: itself, or one above it.
     pub paused_by: Option<String>,
     /// Its ownership marker, as it is written to its host.

@@ -51,14 +51,17 @@ pub fn is_settled(machine: &Machine) -> bool {
     })
 }
 
-/// Marks a status as written by a release that has the fields.
+/// Records when a status is written. Where an older release wrote last, and nothing was recorded since, it stays known.
 pub fn stamp(status: &mut MachineStatus, now: Timestamp) {
+    let is_recorded = status.recorded_at == status.last_updated;
     status.last_updated = Some(Time(now));
-    status.recorded_at = status.last_updated.clone();
+    if is_recorded {
+        status.recorded_at.clone_from(&status.last_updated);
+    }
 }
 
 /// Whether no older release has written the status since the fields were.
-fn has_fields(status: &MachineStatus) -> bool {
+pub fn has_fields(status: &MachineStatus) -> bool {
     status.recorded_at.is_some() && status.recorded_at == status.last_updated
 }
 

@@ -12,6 +12,7 @@ use super::reported;
 use crate::TRANSIENT;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
 use crate::api::machine::{MachineStatus, MachineVersions};
+use crate::api::machine_stage::TurnRequest;
 use crate::control_plane::component::Component;
 
 /// Conditions whose news is worth an Event.
@@ -86,6 +87,7 @@ pub fn holds_back(
             addresses,
             versions,
             error_reason,
+            turn_request,
             ..
         } = status;
         (
@@ -93,6 +95,7 @@ pub fn holds_back(
             is_read.then(|| addresses.clone()),
             versions.clone(),
             error_reason.clone(),
+            turn_request.clone(),
         )
     };
     // the end of a drain that was told is told too, before the machine is let go of
@@ -142,7 +145,16 @@ pub fn status(
     let mut status = MachineStatus {
         conditions,
         phase: Some(plan.phase.as_str().into()),
-        stage: stuck::clock(plan, old.stage.as_ref(), now),
+        stage: stuck::clock(observed, plan, old.stage.as_ref(), now),
+        turn_request: plan.asks.map(|action| {
+            let action = action.as_str();
+            let same = old.turn_request.clone();
+            let same = same.filter(|request| request.action == action);
+            same.unwrap_or_else(|| TurnRequest {
+                action: action.into(),
+                since: Time(now),
+            })
+        }),
         ..old.clone()
     };
     let failure = terminal(observed, plan);
@@ -187,10 +199,15 @@ pub fn status(
 /// Fills in what is read again, of a status whose conditions are complete; its `change` is the one before.
 pub fn record(status: &mut MachineStatus, plan: &Plan, now: Timestamp) {
     let bootstrap = conditions::find(&status.conditions, ConditionType::BootstrapReady);
-    if bootstrap.is_some_and(|said| said.status == Status::True) {
-        status.bootstrapped_at.get_or_insert(Time(now));
+    if let Some(said) = bootstrap.filter(|said| said.status == Status::True) {
+        let since = &said.last_transition_time;
+        status.bootstrapped_at.get_or_insert_with(|| since.clone());
     }
-    status.settled_generation = reported::settled(status);
+    // while its Node cannot be read, nothing is said of that
+    if conditions::find(&status.conditions, ConditionType::UpToDate).is_some() {
+        status.settled_generation = reported::settled(status);
+    }
+    status.recorded_at.clone_from(&status.last_updated);
     let begun = conditions::is_true(&status.conditions, ConditionType::Updating);
     let before = status.change.take();
     status.change = stuck::change(plan, before.as_ref(), begun, now);

@@ -3,6 +3,7 @@
 use clap::builder::styling::Style as Colour;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
 
 use super::age::age;
 use super::events::Occurrence;
@@ -11,8 +12,10 @@ use super::onward::commands;
 use super::render::{Style, colour, faint, line, mark, padded};
 use super::snapshot::Snapshot;
 use super::standing::{Mark, is_trouble};
+use tatara_core::api::Machine;
 use tatara_core::api::conditions::{ConditionType, Status};
 use tatara_core::api::machine_stage::Clock;
+use tatara_core::control_plane::turn::{Holder, Marks};
 
 /// Conditions, Events and commands as lines.
 pub fn details(
@@ -25,6 +28,7 @@ pub fn details(
         return Vec::new();
     };
     let mut lines = section("stage", stage(snapshot, now));
+    lines.extend(section("turn", turn(snapshot, now)));
     lines.extend(section(
         "conditions",
         conditions(object.conditions, now, style),
@@ -56,6 +60,40 @@ fn stage(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
         let lasts = lasting(&change.clock, now);
         lines.push(format!("  {}: {step}, {lasts}", change.kind));
     }
+    lines
+}
+
+/// Of a Cluster: whose turn it is to change the control plane, and who asks for it, the first first.
+fn turn(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
+    let cluster = match snapshot.kind {
+        Kind::Cluster => snapshot.clusters.get(&snapshot.name),
+        _ => None,
+    };
+    let Some(cluster) = cluster else {
+        return Vec::new();
+    };
+    let holder = Marks::of(cluster.annotations()).turn;
+    let mut lines = Vec::new();
+    if let Holder::Of(turn) = &holder {
+        let machine = snapshot.machines.get(&turn.name);
+        let change = machine.and_then(|machine| machine.status.as_ref()?.change.as_ref());
+        let lasts = change.map(|change| format!(", {}", lasting(&change.clock, now)));
+        let (name, action) = (&turn.name, turn.action.as_str());
+        let lasts = lasts.unwrap_or_default();
+        lines.push(format!("  Machine {name} has it to {action}{lasts}"));
+    }
+    let has_it = |name: &str| matches!(&holder, Holder::Of(turn) if turn.name == name);
+    let asks =
+        |machine: &&Machine| Some((machine.name_any(), machine.status.clone()?.turn_request?));
+    let mut waiting: Vec<_> = snapshot.machines.sorted().iter().filter_map(asks).collect();
+    waiting.retain(|(name, _)| !has_it(name));
+    lines.extend(waiting.iter().map(|(name, request)| {
+        let since = age(request.since.0, now);
+        format!(
+            "  Machine {name} asks for it to {}, for {since}",
+            request.action
+        )
+    }));
     lines
 }
 

@@ -62,6 +62,7 @@ impl ControlPlanes {
         });
         if is_news {
             let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
+            self.base.wakers.planners.wake(&namespace, &name);
             let key = Key::ControlPlane(namespace, name);
             for machine in self.base.stores().machines.by(&key) {
                 self.base.wakers.machines.wake_object(&machine);

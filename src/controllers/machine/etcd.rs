@@ -76,7 +76,7 @@ pub(super) async fn may_upgrade(
     observed: &Observed,
     job: JobKind,
 ) -> Result<Option<Finding>, ReconcileError> {
-    if let Some(doubt) = turn::take(&controller.turns, observed, TurnAction::Upgrade).await? {
+    if let Some(doubt) = turn::hold(&controller.turns, observed, TurnAction::Upgrade).await? {
         return Ok(Some(doubt));
     }
     let planes = &controller.control_planes;

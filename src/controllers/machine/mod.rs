@@ -13,7 +13,9 @@ mod units;
 pub mod vacant;
 mod witness;
 
-pub use observe::{address_remedy, claimed_host, cluster_endpoint, recorded_cluster, unlabelled};
+pub use observe::{
+    address_remedy, claimed_host, cluster_endpoint, look, recorded_cluster, runs, unlabelled,
+};
 pub use outcomes::Outcomes;
 
 use std::sync::Arc;

@@ -16,7 +16,7 @@ use crate::pki::AuthoritySecret;
 use crate::providers::Hosts;
 use crate::store::{Key, Stores, Wakers};
 use tatara_core::api::Cluster;
-use tatara_core::api::cluster::TurnAction;
+use tatara_core::api::cluster::{Turn, TurnAction};
 use tatara_core::api::conditions::Finding;
 use tatara_core::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN};
 use tatara_core::control_plane::turn::{self, Both, Holder, Marks, Side, Step};
@@ -72,6 +72,43 @@ pub async fn take(
     let uid = cluster.uid().unwrap_or_default();
     let outcome = live::turn::taken(&observed.marker, &uid, action, step);
     finding(outcome, "take the control-plane turn")
+}
+
+/// Gives the turn to a Machine that asks for it, if nobody has it by now.
+///
+/// # Errors
+/// Those of [`settle`].
+pub async fn grant(turns: &Turns, cluster: &Cluster, to: &Turn) -> Result<(), ReconcileError> {
+    let step = go(turns, cluster, |both| turn::take(both, to)).await?;
+    if step == Step::Done {
+        let Turn { machine, name, .. } = to;
+        let action = to.action.as_str();
+        tracing::info!(machine = %name, uid = %machine, action, "granted the control-plane turn");
+    }
+    // of any other step the marks are remembered, by which it is planned again
+    Ok(())
+}
+
+/// Verifies that this Machine has the turn that the planner gave it. A finding says who has it instead.
+///
+/// # Errors
+/// `Conflict` when it has it no more, or the turn was changed concurrently; otherwise those of [`settle`].
+pub async fn hold(
+    turns: &Turns,
+    observed: &Observed,
+    action: TurnAction,
+) -> Result<Option<Finding>, ReconcileError> {
+    let wanted = live::turn::wanted(observed, action);
+    let Some(cluster) = stored(turns, &observed.marker) else {
+        return Err(ReconcileError::other(
+            "hold the turn",
+            "the Cluster was deleted",
+        ));
+    };
+    let step = go(turns, &cluster, |both| turn::hold(both, &wanted)).await?;
+    let uid = cluster.uid().unwrap_or_default();
+    let outcome = live::turn::taken(&observed.marker, &uid, action, step);
+    finding(outcome, "hold the control-plane turn")
 }
 
 /// Returns the turn that this Machine has on the Cluster, the CA Secret, or both.
@@ -270,6 +307,7 @@ pub fn take_down(
     if !is_news {
         return;
     }
+    wakers.planners.wake(&namespace, &name);
     for machine in stores.machines.by(&Key::ControlPlane(namespace, name)) {
         wakers.machines.wake_object(&machine);
     }

@@ -20,6 +20,7 @@ pub fn cluster(stores: Arc<Stores>, wakers: Wakers) -> Hook<Cluster> {
     Box::new(move |cluster, before, change| {
         wakers.clusters.wake_object(cluster);
         wakers.profiles.wake_object(cluster);
+        wakers.planners.wake_object(cluster);
         let namespace = cluster.namespace().unwrap_or_default();
         let all = Key::Cluster(namespace, cluster.name_any());
         let is_new = before.is_none() || change == Change::Deleted;

@@ -12,6 +12,7 @@ use crate::controllers::skew;
 use crate::manager::gateways::wake_waiting;
 use crate::store::{Change, Hook, Key, Stores, Wakers};
 use tatara_core::api::conditions::{ConditionType, Reason, find, is_true};
+use tatara_core::api::machine_stage::TurnRequest;
 use tatara_core::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use tatara_core::api::{ClusterProviderSpec, Machine, MachineClass, MachineDeployment, MachineSet};
 use tatara_core::machine::is_begun;
@@ -35,6 +36,9 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
         wakers.machines.wake_object(machine);
         if change == Change::Deleted {
             wake_host(&stores, &wakers, machine);
+        }
+        if before.is_some_and(|before| asks(before) != asks(machine)) {
+            wake_planner(&wakers, machine, &namespace);
         }
         if change == Change::Deleted || before.is_some_and(|before| has_begun(before, machine)) {
             wake_control_plane(&stores, &wakers, machine, &namespace);
@@ -233,6 +237,18 @@ fn wake_followers(stores: &Stores, wakers: &Wakers, machine: &Machine, namespace
     let key = Key::Cluster(namespace.to_owned(), cluster.clone());
     for machine in stores.machines.by(&key).iter().filter(|one| waits(one)) {
         wakers.machines.wake_object(machine);
+    }
+}
+
+/// What a Machine asks the turn for.
+fn asks(machine: &Machine) -> Option<&TurnRequest> {
+    machine.status.as_ref()?.turn_request.as_ref()
+}
+
+/// The planner of its control plane gives the turn to a Machine that asks for it.
+fn wake_planner(wakers: &Wakers, machine: &Machine, namespace: &str) {
+    if let Some(cluster) = machine.labels().get(LABEL_CLUSTER) {
+        wakers.planners.wake(namespace, cluster);
     }
 }
 

@@ -36,6 +36,7 @@ fn wakers() -> (Wakers, Woken) {
     let wakers = Wakers {
         clusters: waker("Cluster", &mut all),
         profiles: waker("ClusterProfile", &mut all),
+        planners: waker("Planner", &mut all),
         machines: waker("Machine", &mut all),
         machine_sets: waker("MachineSet", &mut all),
         machine_deployments: waker("MachineDeployment", &mut all),
@@ -350,5 +351,20 @@ fn what_a_gateway_tells_of_a_virtual_machine_without_a_machine_is_its_hypervisor
     ] {
         crate::manager::gateways::wake_machine(&stores, &wakers, &key, uid);
         assert_eq!(woken(), [expected.to_owned()].into());
+    }
+}
+
+#[test]
+fn a_control_plane_that_asks_for_the_turn_wakes_its_planner() {
+    let of = |status: Value| json!({"spec": {"versions": {"controlPlane": "v1.36.3"}}, "status": status});
+    let request = json!({"turnRequest": {"action": "upgrade", "since": "2026-11-29T08:00:00Z"}});
+    let (idle, asks) = (of(json!({})), of(request));
+    for (case, before, after, wakes) in [
+        ("it asks", &idle, &asks, true),
+        ("it asks no more", &asks, &idle, true),
+        ("it asks on", &asks, &asks, false),
+    ] {
+        let woken = woken_by(machine, "cp", (before, after), Change::Applied);
+        assert_eq!(woken.contains("Planner c"), wakes, "{case}: {woken:?}");
     }
 }

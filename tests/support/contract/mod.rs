@@ -197,6 +197,7 @@ pub fn observed(machine: Machine) -> Observed {
             machine: machine.name_any(),
             uid: machine.uid().expect("a UID"),
         },
+        started_at: k8s_openapi::jiff::Timestamp::UNIX_EPOCH,
         paused_by: None,
         cluster: None,
         whose: None,
@@ -258,6 +259,7 @@ pub fn wakers() -> Wakers {
     wakers!(
         clusters,
         profiles,
+        planners,
         machines,
         machine_sets,
         machine_deployments,

@@ -101,6 +101,8 @@ fn outcome(marker: &Marker, step: Step, condition: ConditionType) -> Outcome {
         Step::Blocked(by) => Outcome::NotYet(doubt::blocked(condition, &by, cluster)),
         Step::InDoubt(doubt) => Outcome::NotYet(doubt.finding(condition, cluster)),
         Step::NoSecret => Outcome::NotYet(doubt::no_secret(condition, cluster)),
-        Step::Initialized(_) | Step::NotInitialized | Step::Write(..) => Outcome::Changed,
+        Step::Initialized(_) | Step::NotInitialized | Step::NotHeld | Step::Write(..) => {
+            Outcome::Changed
+        }
     }
 }

@@ -156,7 +156,7 @@ impl crate::Plan for Plan {
     }
 
     fn next(&self, _: Timestamp) -> Next {
-        self.next
+        self.next.sooner(self.late)
     }
 
     fn reports(&self) -> Reports {
@@ -191,8 +191,6 @@ impl Plan {
         };
         // a guest may keep hold of its seed for long: meanwhile the rest is written
         let is_lone_seed = self.actions == [Action::Acquire(Acquire::RemoveSeed)];
-        // what the turn is taken for tells itself, in the next pass; until then stands what was told before
-        let begins = self.actions.first() == Some(&Action::TakeTurn(TurnAction::Upgrade));
-        !self.actions.is_empty() && !is_lone_seed && (begins || self.actions.iter().all(quick))
+        !self.actions.is_empty() && !is_lone_seed && self.actions.iter().all(quick)
     }
 }

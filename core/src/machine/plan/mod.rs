@@ -46,6 +46,7 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::member::LastLook;
 use super::observed::{Contact, Infrastructure, Lookup, Observed};
+use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::machine_stage::{ChangeStep, StageName};
 use crate::{Next, NodeView, new_for};
@@ -66,8 +67,12 @@ pub struct Plan {
     pub stage: Option<StageName>,
     /// The step of an update that it is at, or waits for.
     pub change: Option<ChangeStep>,
+    /// What it asks the turn of its control plane for.
+    pub asks: Option<TurnAction>,
     /// When to look again, beside on every change.
     pub next: Next,
+    /// When its stage, or its update, would be stuck.
+    pub late: Next,
     /// Nothing is reported or done, because the state of the Machine was not read yet since the manager started.
     pub hands_off: bool,
 }
@@ -130,9 +135,13 @@ impl Plan {
         let Some(found) = found else {
             return false;
         };
-        self.findings.retain(|old| {
-            old.condition != ConditionType::Ready && old.condition != found.condition
-        });
+        // what was found is why it lasts
+        let over = [
+            ConditionType::Ready,
+            ConditionType::Progressing,
+            found.condition,
+        ];
+        self.findings.retain(|old| !over.contains(&old.condition));
         drain::learned(self, &found);
         self.findings.push(found);
         self.findings

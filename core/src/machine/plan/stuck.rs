@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::observed::Observed;
+use super::super::observed::{Observed, Stuck};
 use super::{Plan, summary};
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason, Severity};
@@ -24,7 +24,9 @@ const fn limit(stage: StageName) -> Option<Duration> {
         StageName::Taking => 5,
         StageName::Ending => 10,
         StageName::AwaitingGrant | StageName::Registering => 15,
-        StageName::Creating | StageName::Initialising | StageName::Joining => 30,
+        StageName::Initialising | StageName::Joining => 30,
+        // an image is fetched over any network
+        StageName::Creating => 120,
         StageName::Preparing | StageName::Finishing | StageName::Leaving | StageName::Releasing => {
             60
         }
@@ -41,8 +43,13 @@ const fn limit_of_step(step: ChangeStep) -> Duration {
 }
 
 /// The stage as it is reported, with its clock. Of a Machine whose stage is not known in this pass, the one that was known last.
-pub fn clock(plan: &Plan, before: Option<&ReportedStage>, now: Timestamp) -> Option<ReportedStage> {
-    let awaited = awaited(plan);
+pub fn clock(
+    observed: &Observed,
+    plan: &Plan,
+    before: Option<&ReportedStage>,
+    now: Timestamp,
+) -> Option<ReportedStage> {
+    let awaited = awaited(observed, plan);
     match (plan.stage, before) {
         (Some(name), Some(before)) if before.name != name.as_str() => {
             Some(ReportedStage::entered(name, awaited, now))
@@ -87,13 +94,18 @@ pub fn change(
 /// Adds that its stage, or its update, is stuck, or looks again when it would be.
 pub(super) fn report(observed: &Observed, plan: &mut Plan, now: Timestamp) {
     let told = observed.machine.status.as_ref();
-    let stage = clock(plan, told.and_then(|status| status.stage.as_ref()), now);
+    let stage = clock(
+        observed,
+        plan,
+        told.and_then(|status| status.stage.as_ref()),
+        now,
+    );
     if let (Some(name), Some(stage)) = (plan.stage, stage) {
         let what = summary::blocking(&plan.findings).map(Finding::message);
-        let late = late(plan, &stage.clock, limit(name), now);
+        let late = late(observed, plan, &stage.clock, limit(name), now);
         if let Some(minutes) = late {
             let said = format!("stage {name} takes longer than {minutes} minutes");
-            return add(plan, &said, what, &remedy(observed, name));
+            return add(plan, &said, what, &look(observed, name));
         }
     }
     let begun = plan
@@ -104,70 +116,122 @@ pub(super) fn report(observed: &Observed, plan: &mut Plan, now: Timestamp) {
     let before = told.and_then(|status| status.change.as_ref());
     let change = change(plan, before, what.is_some(), now);
     if let (Some(step), Some(change)) = (plan.change, change)
-        && let Some(minutes) = late(plan, &change.clock, Some(limit_of_step(step)), now)
+        && let Some(minutes) = late(
+            observed,
+            plan,
+            &change.clock,
+            Some(limit_of_step(step)),
+            now,
+        )
     {
         let said = format!("step {step} of its update takes longer than {minutes} minutes");
-        add(plan, &said, what, &remedy(observed, StageName::Joining));
+        add(plan, &said, what, &look_of_step(observed, step));
     }
 }
 
 /// The minutes of the limit, where it has passed; else it is looked at again by then.
-fn late(plan: &mut Plan, clock: &Clock, limit: Option<Duration>, now: Timestamp) -> Option<u64> {
+fn late(
+    observed: &Observed,
+    plan: &mut Plan,
+    clock: &Clock,
+    limit: Option<Duration>,
+    now: Timestamp,
+) -> Option<u64> {
     let limit = limit.filter(|_| clock.waits_for.is_none())?;
-    match limit
-        .checked_sub(clock.worked(now))
-        .filter(|left| !left.is_zero())
-    {
+    // nothing was done while no manager ran
+    let here = now.duration_since(observed.started_at);
+    let worked = clock.worked(now).min(here.try_into().unwrap_or_default());
+    match limit.checked_sub(worked).filter(|left| !left.is_zero()) {
         Some(left) => {
-            plan.next = plan.next.sooner(Next::After(left));
+            plan.late = plan.late.sooner(Next::After(left));
             None
         }
         None => Some(limit.as_secs() / 60),
     }
 }
 
-fn add(plan: &mut Plan, said: &str, what: Option<String>, remedy: &str) {
-    let what = what.filter(|what| !what.is_empty());
-    let what = what.map_or(String::new(), |what| format!(": {what}"));
-    let message = format!("{said}{what}. {remedy}");
-    let progressing = ConditionType::Progressing;
-    let finding = Finding::no(progressing, Reason::ProgressDeadlineExceeded, message);
-    plan.findings.push(finding);
+fn add(plan: &mut Plan, said: &str, what: Option<String>, look: &str) {
+    let what = what.unwrap_or_default();
+    let what = what.lines().next().unwrap_or_default();
+    let what = match what.trim_end_matches('.') {
+        "" => String::new(),
+        what => format!(": {what}"),
+    };
+    let reason = Reason::ProgressDeadlineExceeded;
+    let finding = Finding::no(ConditionType::Progressing, reason, format!("{said}{what}."));
+    plan.findings.push(finding.remedied(look));
 }
 
-/// What to look at.
-fn remedy(observed: &Observed, stage: StageName) -> String {
+/// What shows what is done in a stage.
+fn look(observed: &Observed, stage: StageName) -> String {
     let (namespace, machine) = (&observed.marker.namespace, word(&observed.marker.machine));
-    let look = match stage {
+    let host = observed.held().map_or("HOST", |held| held.name.as_str());
+    match stage {
         StageName::Preparing
         | StageName::Initialising
         | StageName::Joining
-        | StageName::Finishing => format!("tatara logs machine {machine} -n {namespace}"),
-        StageName::Registering => "on its host, journalctl -u kubelet".into(),
-        _ => format!("tatara describe machine {machine} -n {namespace}"),
-    };
-    format!("What it does shows: {look}")
+        | StageName::Finishing => logs(observed),
+        StageName::Registering => {
+            format!("On host {host}, its kubelet says why: journalctl -u kubelet")
+        }
+        StageName::Releasing => format!(
+            "What its reset waits for: kubectl -n {namespace} describe host {}",
+            word(host)
+        ),
+        _ => format!(
+            "What is around it, and what happened: tatara describe machine {machine} -n {namespace}"
+        ),
+    }
+}
+
+fn look_of_step(observed: &Observed, step: ChangeStep) -> String {
+    match step {
+        ChangeStep::Images | ChangeStep::Upgrade | ChangeStep::Kubelet => logs(observed),
+        ChangeStep::AwaitGrant | ChangeStep::Drain | ChangeStep::Proving => {
+            look(observed, StageName::Running)
+        }
+    }
+}
+
+fn logs(observed: &Observed) -> String {
+    format!(
+        "What its steps say: tatara logs machine {} -n {}",
+        word(&observed.marker.machine),
+        observed.marker.namespace
+    )
 }
 
 /// Whom or what a Machine waits for; `None` while it is worked on.
-fn awaited(plan: &Plan) -> Option<Awaited> {
-    let paused = plan.findings.iter().find(|finding| {
-        finding.condition == ConditionType::Paused && finding.reason() == Reason::Paused
+fn awaited(observed: &Observed, plan: &Plan) -> Option<Awaited> {
+    let paused = of_pause_or_drain(plan);
+    let released = observed.held().filter(|held| held.releasing);
+    let stuck = released.and_then(|held| held.stuck.as_ref());
+    let of_host = stuck.and_then(|stuck| match stuck {
+        Stuck::Silent(_) | Stuck::Fenced => Some(Awaited::Host),
+        Stuck::ResetFails | Stuck::LeftAlone | Stuck::Retained => Some(Awaited::Person),
+        Stuck::Waits => None,
     });
-    let drain = plan.findings.iter().find(|finding| {
-        finding.condition == ConditionType::Draining && finding.reason() == Reason::DrainBlocked
-    });
-    let blocking = summary::blocking(&plan.findings);
-    of(paused.or(drain).or(blocking)?.reason())
+    let blocking = || of(summary::blocking(&plan.findings)?.reason());
+    paused.or(of_host).or_else(blocking)
 }
 
 /// The same of its update, by the condition that tells of it.
 fn awaited_by_change(plan: &Plan) -> Option<Awaited> {
     let said = |name| plan.findings.iter().find(|found| found.condition == name);
-    let paused = said(ConditionType::Paused).filter(|found| found.reason() == Reason::Paused);
-    let drain = said(ConditionType::Draining).filter(|f| f.reason() == Reason::DrainBlocked);
     let told = said(ConditionType::Updating).or_else(|| said(ConditionType::UpToDate));
-    of(paused.or(drain).or(told)?.reason())
+    // its own control plane is what is changed
+    let reason = told.map(Finding::reason);
+    let reason = reason.filter(|reason| *reason != Reason::WaitingForControlPlane);
+    of_pause_or_drain(plan).or_else(|| of(reason?))
+}
+
+fn of_pause_or_drain(plan: &Plan) -> Option<Awaited> {
+    let is = |finding: &&Finding| {
+        let (condition, reason) = (finding.condition, finding.reason());
+        (condition == ConditionType::Paused && reason == Reason::Paused)
+            || (condition == ConditionType::Draining && reason == Reason::DrainBlocked)
+    };
+    of(plan.findings.iter().find(is)?.reason())
 }
 
 /// Whom or what a reason names that is waited for.
@@ -176,6 +240,9 @@ fn of(reason: Reason) -> Option<Awaited> {
         Reason::WaitingForTurn => Awaited::Turn,
         Reason::Paused => Awaited::Pause,
         Reason::DrainBlocked => Awaited::Budget,
+        // each has limits of its own, which are the user's
+        Reason::Draining => Awaited::Pods,
+        Reason::WaitingForVolumes => Awaited::Volumes,
         Reason::SshBusy
         | Reason::SshUnreachable
         | Reason::SshDisconnected

@@ -20,7 +20,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::cluster::ObservedCluster;
 use super::super::observed::{Contact, Infrastructure, Lookup, Observed};
 use super::super::reported;
-use super::pace::ASK_AGAIN;
+use super::pace::{self, ASK_AGAIN};
 use super::turn::has_turn;
 use super::{Acquire, Action, Plan, job, known_node, membership};
 use crate::api::MachineProviderSpec;
@@ -93,9 +93,10 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
             waiting(*reason, trouble::out_of_reach(observed, *reason, message))
         }
         Contact::Seen(seen) => {
-            let (at, step) = steps::next(observed, seen, now);
-            plan.change = at;
-            match step {
+            let decided = steps::next(observed, seen, now);
+            plan.change = decided.at;
+            plan.asks = decided.asks.then_some(TurnAction::Upgrade);
+            match decided.step {
                 Step::Waits(refused, over) => {
                     if is_begun && refused.reason() == Reason::InvalidConfiguration {
                         let is_under_way = on_host::is_under_way(observed, seen);

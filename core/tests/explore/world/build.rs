@@ -8,10 +8,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
 use kube::core::ObjectMeta;
 use serde_json::{Value, json};
-use tatara_core::api::cluster::Turn;
+use tatara_core::api::cluster::{Turn, TurnAction};
 use tatara_core::api::conditions::{ConditionType, Reason};
 use tatara_core::api::host::{ConsumerRef, HostFacts};
 use tatara_core::api::machine::{MachineSpec, MachineStatus, MachineVersions};
+use tatara_core::api::machine_stage::TurnRequest;
 use tatara_core::api::names::{
     ANNOTATION_HOST, ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_SETTINGS,
     ANNOTATION_SETTINGS_WRITING, ANNOTATION_TURN, FINALIZER_CLUSTER, FINALIZER_IN_USE,
@@ -232,6 +233,10 @@ pub fn status(of: &Status) -> MachineStatus {
         conditions,
         ..MachineStatus::default()
     };
+    status.turn_request = of.asks.then(|| TurnRequest {
+        action: TurnAction::Upgrade.as_str().into(),
+        since: Time(at(0)),
+    });
     // as the manager records beside the conditions, from them
     record(&mut status, &Plan::default(), at(0));
     stamp(&mut status, at(0));
@@ -263,6 +268,7 @@ pub fn compact(of: &MachineStatus) -> Status {
         up_to_date: find(ConditionType::UpToDate),
         bootstrap: find(ConditionType::BootstrapReady).map(|(status, reason, _)| (status, reason)),
         healthy: find(ConditionType::NodeHealthy).and_then(|(status, ..)| status),
+        asks: of.turn_request.is_some(),
     }
 }
 

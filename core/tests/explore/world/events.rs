@@ -3,6 +3,7 @@
 use super::cluster::of_cluster;
 use super::hosts::of_host;
 use super::pass::{Cut, Doing, of_machine};
+use super::planner::of_planner;
 use super::state::{MOST, State};
 
 /// Whose pass.
@@ -11,6 +12,7 @@ pub enum Who {
     Machine(usize),
     Host(usize),
     Cluster,
+    Planner,
 }
 
 /// What happens.
@@ -123,6 +125,7 @@ fn pass(state: &State, who: Who, stop: Option<(u8, Cut)>) -> Doing {
         Who::Machine(which) => of_machine(state, which, stop),
         Who::Host(which) => of_host(state, which, stop),
         Who::Cluster => of_cluster(state, stop),
+        Who::Planner => of_planner(state, stop),
     }
 }
 
@@ -134,7 +137,7 @@ pub fn everybody(state: &State) -> Vec<Who> {
     let machines = machines.map(Who::Machine);
     machines
         .chain(hosts.map(Who::Host))
-        .chain([Who::Cluster])
+        .chain([Who::Cluster, Who::Planner])
         .collect()
 }
 

@@ -8,7 +8,7 @@ use tatara_core::node::JobKind;
 
 use super::build::{host_named, version_of};
 use super::pass::Doing;
-use super::perform::takes;
+use super::perform::{holds, takes};
 use super::state::{Late, Node, Run, RunState, State, Step, Version};
 use super::text::Text;
 
@@ -84,7 +84,7 @@ fn may_start(doing: &mut Doing, observed: &Observed, kind: JobKind) -> bool {
             }
         }
         Check::Update => {
-            takes(doing, observed, TurnAction::Upgrade) && {
+            holds(doing, observed, TurnAction::Upgrade) && {
                 let members = doing.state.members_now().map(std::sync::Arc::new);
                 may_restart(observed, members.as_ref().map_err(Clone::clone)).is_ok()
             }

@@ -12,6 +12,7 @@ pub mod neighbours;
 pub mod observed;
 pub mod pass;
 pub mod perform;
+pub mod planner;
 pub mod rest;
 pub mod safety;
 pub mod scope;

@@ -57,6 +57,7 @@ pub fn observed(view: &View) -> Observed {
         has_token: false,
         attempts: attempts(view),
         identities: Arc::clone(&IDENTITIES),
+        started_at: at(0),
         paused_by: None,
         machine: own,
     };

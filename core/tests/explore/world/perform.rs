@@ -1,7 +1,9 @@
 //! What the actions of a Machine's plan do: judged live by the core, where the controller reads live.
 
 use tatara_core::api::cluster::TurnAction;
-use tatara_core::control_plane::turn::{Both, Side, Step as TurnStep, give_back, record, take};
+use tatara_core::control_plane::turn::{
+    Both, Side, Step as TurnStep, give_back, hold, record, take,
+};
 use tatara_core::machine::live::claim::{self, Choice, Claimant};
 use tatara_core::machine::live::etcd::{self, Removal};
 use tatara_core::machine::live::turn::{self, Outcome};
@@ -249,6 +251,15 @@ pub fn takes(doing: &mut Doing, observed: &Observed, action: TurnAction) -> bool
     }
     let wanted = turn::wanted(observed, action);
     let step = go(doing, |both| take(both, &wanted));
+    step.is_some_and(|step| {
+        turn::taken(&observed.marker, CLUSTER_UID, action, step) == Outcome::Yes
+    })
+}
+
+/// Verifies that the Machine has the turn that it was given.
+pub fn holds(doing: &mut Doing, observed: &Observed, action: TurnAction) -> bool {
+    let wanted = turn::wanted(observed, action);
+    let step = go(doing, |both| hold(both, &wanted));
     step.is_some_and(|step| {
         turn::taken(&observed.marker, CLUSTER_UID, action, step) == Outcome::Yes
     })

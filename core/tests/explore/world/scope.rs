@@ -137,10 +137,13 @@ pub fn of_cluster(view: &View, own: &api::Machine) -> ObservedCluster {
 
 /// The job that changes a member on the host of another, as far as the manager knows.
 fn job_of(view: &View, which: usize, has_node: bool) -> Option<JobKind> {
-    let changes =
-        |kind: &JobKind| JobKind::OF_MEMBER.contains(kind) && !(*kind == JobKind::Join && has_node);
-    let followed = view.follows[which].filter(changes);
+    let followed = view.follows[which].filter(|kind| changes_member(*kind, has_node));
     followed.or(view.looks[which].job())
+}
+
+/// Whether a job changes a member: the commands after a join do not.
+pub fn changes_member(kind: JobKind, has_node: bool) -> bool {
+    JobKind::OF_MEMBER.contains(&kind) && !(kind == JobKind::Join && has_node)
 }
 
 fn etcd(view: &View) -> Lookup<Arc<Members>> {

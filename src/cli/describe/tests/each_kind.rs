@@ -12,7 +12,9 @@ use crate::cli::describe::details::details;
 use crate::cli::describe::events::Occurrence;
 use crate::cli::describe::kind::Kind;
 use crate::cli::describe::onward::commands;
-use tatara_core::api::names::{ANNOTATION_HOST, ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED};
+use tatara_core::api::names::{
+    ANNOTATION_HOST, ANNOTATION_HYPERVISOR, ANNOTATION_PAUSED, ANNOTATION_TURN,
+};
 
 fn whole(fixture: &Fixture, events: &[Occurrence]) -> String {
     let snapshot = &fixture.snapshot;
@@ -157,6 +159,25 @@ fn the_budget_that_blocks_an_update_stands_in_the_line_of_the_machine() {
     let whole = whole(&fixture.of(Kind::Machine, "web-0"), &[]);
     let stage = "stage:\n  Running, for 50m\n  Update: Drain, for 90s; waits for Budget, for 60s\n";
     assert!(whole.contains(stage), "{whole}");
+}
+
+#[test]
+fn a_cluster_shows_whose_turn_it_is_and_who_asks_for_it() {
+    let mut fixture = ready();
+    let change = json!({"kind": "Update", "step": "Upgrade", "begun": true, "since": ago(30)});
+    let request = json!({"action": "upgrade", "since": ago(40)});
+    let status = json!({"phase": "Updating", "change": change});
+    fixture.machine("web-0", "set-web", status, &[]);
+    fixture.machine("web-1", "set-web", json!({"turnRequest": request}), &[]);
+    let turn = r#"{"machine":"web-0","name":"web-0","action":"upgrade"}"#;
+    let mut cluster = fixture.snapshot.clusters.get("demo").expect("it").clone();
+    cluster
+        .annotations_mut()
+        .insert(ANNOTATION_TURN.into(), turn.into());
+    fixture.snapshot.clusters.take(Event::Apply(cluster));
+    let whole = whole(&fixture.of(Kind::Cluster, "demo"), &[]);
+    let lines = "turn:\n  Machine web-0 has it to upgrade, for 30s\n  Machine web-1 asks for it to upgrade, for 40s\n";
+    assert!(whole.contains(lines), "{whole}");
 }
 
 /// A Machine with this reason, on a host that does not answer.

@@ -57,41 +57,39 @@ pub(super) fn others(
 ) -> Vec<ControlPlaneMachine> {
     let mut machines = with_kubeadm(controller, cluster);
     machines.retain(|machine| machine.uid().as_deref() != Some(uid));
-    // the commands of the user after a join change no member
-    let has_node = |machine: &tatara_core::api::Machine| {
-        let status = machine.status.as_ref();
-        status.is_some_and(|status| status.node_ref.is_some())
-    };
-    let runs = |machine: &tatara_core::api::Machine| {
-        let uid = machine.uid()?;
-        let follow = controller.follows.current(&uid);
-        let followed = follow.map(|follow| follow.job.kind);
-        let changes = |kind: &JobKind| {
-            JobKind::OF_MEMBER.contains(kind) && !(*kind == JobKind::Join && has_node(machine))
-        };
-        let seen = || controller.looks.get(&uid).unwrap_or_default().job();
-        followed.filter(changes).or_else(seen)
-    };
-    let stores = controller.base.stores();
-    let look = |machine: &tatara_core::api::Machine| {
-        let uid = machine.uid().unwrap_or_default();
-        let look = controller.looks.get(&uid).unwrap_or_default();
-        // one that is held is not asked
-        if unreadable::is_held(stores, machine) {
-            LastLook::Idle
-        } else {
-            look
-        }
-    };
     let other = |machine: &Arc<tatara_core::api::Machine>| ControlPlaneMachine {
-        runs: runs(machine),
-        look: look(machine),
+        runs: runs(controller, machine),
+        look: look(controller, machine),
         leaves: machine.metadata.deletion_timestamp.is_some(),
         name: machine.name_any(),
         address: controller.providers.server_of(machine).map(|(_, at)| at),
         applied: controller.addresses.get(&machine.uid().unwrap_or_default()),
     };
     machines.iter().map(other).collect()
+}
+
+/// The job that changes the member of a Machine and runs on its host, as far as this process knows.
+pub fn runs(controller: &Machines, machine: &tatara_core::api::Machine) -> Option<JobKind> {
+    let uid = machine.uid()?;
+    // the commands of the user after a join change no member
+    let status = machine.status.as_ref();
+    let has_node = status.is_some_and(|status| status.node_ref.is_some());
+    let follow = controller.follows.current(&uid);
+    let followed = follow.map(|follow| follow.job.kind);
+    let changes =
+        |kind: &JobKind| JobKind::OF_MEMBER.contains(kind) && !(*kind == JobKind::Join && has_node);
+    let seen = || controller.looks.get(&uid).unwrap_or_default().job();
+    followed.filter(changes).or_else(seen)
+}
+
+/// What the host of a Machine showed when this process asked it last. One that is held is not asked.
+pub fn look(controller: &Machines, machine: &tatara_core::api::Machine) -> LastLook {
+    let uid = machine.uid().unwrap_or_default();
+    if unreadable::is_held(controller.base.stores(), machine) {
+        LastLook::Idle
+    } else {
+        controller.looks.get(&uid).unwrap_or_default()
+    }
 }
 
 /// Remembers what the host of a control plane shows of jobs that change a member.
@@ -104,6 +102,8 @@ pub(super) fn note_look(controller: &Machines, observed: &mut Observed) {
     let (uid, look) = (observed.uid().to_owned(), observed.last_look);
     controller.looks.insert(uid, look);
     wake_others(controller, observed);
+    let (namespace, name) = (&observed.marker.namespace, &observed.marker.cluster);
+    controller.base.wakers.planners.wake(namespace, name);
 }
 
 /// Remembers what its host shows of the job Address.

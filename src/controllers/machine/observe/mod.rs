@@ -4,6 +4,8 @@
 mod belongs;
 mod endpoint;
 mod etcd;
+
+pub use etcd::{look, runs};
 mod neighbours;
 mod node;
 
@@ -103,6 +105,7 @@ pub async fn observe(
         claims: claimed(controller.base.stores(), &marker),
         chosen: None,
         has_token: controller.tokens.contains(&marker.uid),
+        started_at: controller.base.started_at,
         paused_by: paused::paused_by(controller.base.stores(), machine.as_ref()),
         machine,
         marker,
@@ -123,6 +126,11 @@ pub async fn observe(
     {
         // a look takes time, in which what is waited for may have happened
         node::find(known, cluster.as_deref(), &observed.machine).store(&mut observed);
+        if let (Some(seen), Some(cluster)) = (&mut observed.cluster, cluster.as_deref())
+            && seen.initialized_by.is_some()
+        {
+            (seen.turn, seen.other_turn) = turns(&controller.workloads, cluster);
+        }
     }
     own_node::check_name(&mut observed);
     etcd::note_address(controller, &mut observed);

@@ -7,6 +7,7 @@ use crate::machine::own_node;
 
 /// Its Node wakes it.
 pub(super) fn plan(observed: &Observed) -> Plan {
+    let is_unread = matches!(observed.node, Lookup::Unknown(_) | Lookup::NotYet(_));
     let finding = match &observed.node {
         Lookup::Unknown(why) | Lookup::NotYet(why) => Finding::unknown(
             ConditionType::NodeHealthy,
@@ -28,7 +29,15 @@ pub(super) fn plan(observed: &Observed) -> Plan {
     Plan {
         actions: over.map(Action::ReturnTurn).into_iter().collect(),
         findings: vec![
-            Finding::yes(ConditionType::BootstrapReady, Reason::Bootstrapped, ""),
+            // whether its commands have succeeded, is not known without its Node
+            if is_unread && observed.awaits_commands() {
+                Finding {
+                    condition: ConditionType::BootstrapReady,
+                    ..finding.clone()
+                }
+            } else {
+                Finding::yes(ConditionType::BootstrapReady, Reason::Bootstrapped, "")
+            },
             finding,
         ],
         ..Plan::default()

@@ -31,12 +31,18 @@ pub(super) fn plan(observed: &Observed, held: &Infrastructure) -> Plan {
     claimed(held, plan)
 }
 
+fn is_starting(observed: &Observed) -> bool {
+    let held = observed.held();
+    held.is_some_and(|held| virtual_machine::starting(observed, held).is_some())
+}
+
 /// The stage whose job runs there.
 pub(super) fn name(observed: &Observed) -> Option<StageName> {
     match observed.follow.as_ref().map(|follow| follow.job.kind) {
         Some(JobKind::Prepare) => Some(StageName::Preparing),
         Some(JobKind::Init) => Some(StageName::Initialising),
         Some(JobKind::Join) => Some(StageName::Joining),
+        _ if is_starting(observed) => Some(StageName::Creating),
         _ => observed.had_node().then_some(StageName::Running),
     }
 }

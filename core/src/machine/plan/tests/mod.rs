@@ -161,6 +161,7 @@ fn observed(control_plane: bool) -> Observed {
         has_token: false,
         attempts: [].into(),
         identities: Arc::clone(&IDENTITIES),
+        started_at: at(0),
         paused_by: None,
         machine: Arc::new(machine),
     }

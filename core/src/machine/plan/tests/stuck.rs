@@ -83,7 +83,7 @@ fn a_stage_that_takes_too_long_is_stuck_once_it_was_worked_on_for_its_limit() {
     };
     let begun = ReportedStage::entered(StageName::Registering, None, at(0));
     let at_work = plan(&in_stage(registers(), &begun), at(600));
-    assert_eq!(at_work.next, Next::After(Duration::from_mins(5)));
+    assert_eq!(at_work.late, Next::After(Duration::from_mins(5)));
     assert_eq!(finding(&at_work, "Ready").reason(), Reason::WaitingForNode);
 
     let stuck = plan(&in_stage(registers(), &begun), at(900));
@@ -100,7 +100,7 @@ fn a_stage_that_takes_too_long_is_stuck_once_it_was_worked_on_for_its_limit() {
     let mut waited = begun;
     waited.clock.waited_seconds = 600;
     let on_time = plan(&in_stage(registers(), &waited), at(900));
-    assert_eq!(on_time.next, Next::After(Duration::from_mins(10)));
+    assert_eq!(on_time.late, Next::After(Duration::from_mins(10)));
     assert!(
         !on_time
             .findings

@@ -1,58 +1,57 @@
-//! A control plane waits for the turn to run kubeadm upgrade.
+//! A control plane asks for the turn to run kubeadm upgrade, which the planner of its Cluster gives it.
 
 use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::Observed;
+use super::super::Plan;
 use super::super::doubt::ClusterName;
 use super::super::turn::in_the_way;
-use super::super::{Action, Plan};
 use super::quorum::{may_restart, members};
-use super::{Step, follow, not};
-use crate::api::cluster::TurnAction;
+use super::{Step, not, pace};
+use crate::Next;
 use crate::api::conditions::{Finding, Reason};
-use crate::node::JobKind;
+use crate::words::word;
 
-/// What it waits for, or the turn. `starts`: the plan of the job for which it needs the turn, if one is left.
-pub(super) fn plan(
-    observed: &Observed,
-    upgrades: bool,
-    starts: impl FnOnce() -> Option<Plan>,
-) -> Step {
+/// What it waits for, and whether it asks. `starts`: the plan of the job for which it needs the turn, if one is left.
+pub(super) fn plan(observed: &Observed, starts: impl FnOnce() -> Option<Plan>) -> (Step, bool) {
     // without the turn, which others may need meanwhile
     if let Some(waits) = starts().filter(|plan| plan.actions.is_empty()) {
-        return Step::goes(waits);
+        return (Step::goes(waits), false);
     }
     let Some(cluster) = &observed.cluster else {
-        return Step::Over;
+        return (Step::Over, false);
     };
-    match take(observed, cluster) {
-        Ok(mut taking) => {
-            // in the same pass, as it asks etcd and the holder of the turn just before; whether new settings may be
-            // followed is decided with the turn
-            if upgrades && follow::begin(observed).is_none() {
-                taking.actions.push(Action::RunJob(JobKind::Upgrade));
-            }
-            Step::goes(taking)
-        }
-        Err(refused) => Step::Waits(refused, None),
+    if let Some(doubt) = &cluster.in_doubt {
+        let named = ClusterName::of(&observed.marker);
+        let doubt = not(doubt.reason(), doubt.message(named));
+        return (Step::Waits(doubt, None), false);
+    }
+    // whether etcd can do without its member is asked once nobody is in the way
+    if let Some(message) = in_the_way(observed, cluster) {
+        return (
+            Step::Waits(not(Reason::WaitingForTurn, message), None),
+            true,
+        );
+    }
+    match asks(observed, cluster) {
+        Ok(plan) => (Step::goes(plan), true),
+        Err(refused) => (Step::Waits(refused, None), false),
     }
 }
 
-/// The turn, once etcd can do without the member of this machine for a while.
+/// It asks, once etcd can do without the member of this machine for a while.
 ///
 /// # Errors
 /// What it waits for, in condition `UpToDate`.
-fn take(observed: &Observed, cluster: &ObservedCluster) -> Result<Plan, Finding> {
-    if let Some(doubt) = &cluster.in_doubt {
-        let named = ClusterName::of(&observed.marker);
-        return Err(not(doubt.reason(), doubt.message(named)));
-    }
-    if let Some(message) = in_the_way(observed, cluster) {
-        return Err(not(Reason::WaitingForTurn, message));
-    }
+fn asks(observed: &Observed, cluster: &ObservedCluster) -> Result<Plan, Finding> {
     may_restart(observed, members(cluster))?;
-    let message = "taking the turn to run kubeadm upgrade".to_owned();
-    Ok(Plan::act(
-        Action::TakeTurn(TurnAction::Upgrade),
-        not(Reason::TakingTurn, message),
-    ))
+    let message = format!(
+        "waiting for the turn to run kubeadm upgrade: one control plane of Cluster {} changes at a time. Who has it, and who waits: tatara describe cluster {} -n {}",
+        cluster.name,
+        word(&cluster.name),
+        observed.marker.namespace
+    );
+    Ok(Plan {
+        next: Next::After(pace::ASK_AGAIN),
+        ..Plan::waiting(not(Reason::WaitingForTurn, message))
+    })
 }

@@ -12,7 +12,7 @@ use super::{
     Step, control_plane, differs, end_of_turn, ends, ends::is_unwell, follow, grant,
     has_turn_to_upgrade, is_other, kubelet, not, of_job, runs_other, waiting,
 };
-use crate::api::conditions::Reason;
+use crate::api::conditions::{Finding, Reason};
 use crate::api::machine_stage::ChangeStep;
 use crate::node::{JobKind, Observation, PlannedUnit, Wanted};
 
@@ -95,28 +95,42 @@ impl Left {
     }
 }
 
+/// What an update does next.
+pub(super) struct Decided {
+    /// Where it is; `None` where nothing can be done there.
+    pub(super) at: Option<ChangeStep>,
+    /// It asks for the turn.
+    pub(super) asks: bool,
+    /// What is done.
+    pub(super) step: Step,
+}
+
+impl Decided {
+    fn refused(finding: Finding) -> Self {
+        Self {
+            at: None,
+            asks: false,
+            step: Step::Waits(finding, None),
+        }
+    }
+}
+
 /// The next step, by what its host shows.
-pub(super) fn next(
-    observed: &Observed,
-    seen: &Observation,
-    now: Timestamp,
-) -> (Option<ChangeStep>, Step) {
+pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> Decided {
     if seen.owner.of(&observed.marker).is_none() {
         let message = "its host does not show the marker of this Machine, so nothing is updated. Find out what happened to /var/lib/tatara/owner.json there";
-        let missing = not(Reason::MarkerMissing, message.to_owned());
-        return (None, Step::Waits(missing, None));
+        return Decided::refused(not(Reason::MarkerMissing, message.to_owned()));
     }
     let units = match Units::of(observed) {
         Ok(units) => units,
         Err(problem) => {
-            let invalid = not(Reason::InvalidConfiguration, problem);
-            return (None, Step::Waits(invalid, None));
+            return Decided::refused(not(Reason::InvalidConfiguration, problem));
         }
     };
     let host = OnHost { observed, seen };
     let left = Left::of(&host, &units);
     let at = at(&host, &units, &left);
-    let step = plan(&host, &units, &left, &at, now);
+    let (step, asks) = plan(&host, &units, &left, &at, now);
     let is_drain = |step: &Step| {
         let is = |action: &Action| matches!(action, Action::Drain { .. });
         matches!(step, Step::Goes(plan) if plan.actions.iter().any(is))
@@ -126,7 +140,11 @@ pub(super) fn next(
     } else {
         at.name()
     };
-    (Some(name), step)
+    Decided {
+        at: Some(name),
+        asks,
+        step,
+    }
 }
 
 fn at<'u>(host: &OnHost<'_>, units: &'u Units, left: &Left) -> At<'u> {
@@ -171,9 +189,16 @@ fn at<'u>(host: &OnHost<'_>, units: &'u Units, left: &Left) -> At<'u> {
     }
 }
 
-fn plan(host: &OnHost<'_>, units: &Units, left: &Left, at: &At<'_>, now: Timestamp) -> Step {
+/// What is done there, and whether it asks for the turn.
+fn plan(
+    host: &OnHost<'_>,
+    units: &Units,
+    left: &Left,
+    at: &At<'_>,
+    now: Timestamp,
+) -> (Step, bool) {
     let observed = host.observed;
-    match at {
+    let step = match at {
         At::Runs(unit) => Step::goes(host.runs_on(unit, start(host, unit, now))),
         At::OldImages => {
             let images = job::of_kind(observed, JobKind::Images);
@@ -188,9 +213,8 @@ fn plan(host: &OnHost<'_>, units: &Units, left: &Left, at: &At<'_>, now: Timesta
         }
         At::AwaitGrant(unit) => {
             let is_due = left.upgrades || left.replaces;
-            grant::plan(observed, left.upgrades, || {
-                is_due.then(|| start(host, unit, now))
-            })
+            let (step, asks) = grant::plan(observed, || is_due.then(|| start(host, unit, now)));
+            return (step, asks);
         }
         At::KubeletFirst => {
             let begins = || Step::goes(start(host, &units.kubelet, now));
@@ -206,7 +230,8 @@ fn plan(host: &OnHost<'_>, units: &Units, left: &Left, at: &At<'_>, now: Timesta
             .unwrap_or_else(|| Step::goes(kubelet::replace(host, &units.kubelet, now))),
         At::Reporting => Step::goes(reporting(observed)),
         At::Ending => ends::finish(observed),
-    }
+    };
+    (step, false)
 }
 
 fn reporting(observed: &Observed) -> Plan {

@@ -49,6 +49,7 @@ fn without_a_quorum_another_update_that_broke_off_may_go_on() {
             killed_after: None,
         })
     };
+    let grant = Disaster::Usual(Event::Plan { killed_after: None });
     let want = |machine| Disaster::Usual(Event::Want { machine });
     let breaks = |host, down| {
         Disaster::Usual(Event::Breaks {
@@ -72,9 +73,18 @@ fn without_a_quorum_another_update_that_broke_off_may_go_on() {
     happen(&[silence(true), pass(1), silence(false), Disaster::Backup]);
     happen(&[pass(1), pass(0), ask, pass(2), ask, pass(2)]);
     // one update breaks off, and then the other one, whose member stays down
-    happen(&[pass(1), breaks(1, false), pass(0), pass(1), pass(0)]);
+    happen(&[pass(1), grant, pass(1), breaks(1, false), pass(0)]);
+    happen(&[pass(1), pass(0), grant, pass(0)]);
     happen(&[Disaster::Usual(Event::Goes { host: 0 }), breaks(0, true)]);
-    happen(&[Disaster::Restore, pass(0), pass(2), ask, pass(1)]);
+    happen(&[
+        Disaster::Restore,
+        pass(0),
+        pass(2),
+        ask,
+        pass(1),
+        grant,
+        pass(1),
+    ]);
     happen(&[Disaster::Usual(Event::Goes { host: 1 })]);
     assert!(world.sites.iter().take(2).all(|site| site.stopped));
     assert!(world.both.secret.has_turn_of(UIDS[1]));
@@ -90,6 +100,7 @@ fn a_host_that_did_not_answer_a_new_manager_is_asked_again_before_another_change
         for _ in 0..4 {
             world.ask();
             world.pass(machine).expect("a pass");
+            world.plan_turns();
         }
         world.sites[machine]
             .jobs

@@ -37,6 +37,8 @@ enum Event {
         machine: usize,
         killed_after: Option<usize>,
     },
+    /// A pass of the planner. The manager is killed after so many effects of it.
+    Plan { killed_after: Option<usize> },
     /// The manager asks etcd and the components how they are. What it knows of them is old until the next time.
     Ask,
     /// The job on a host comes one step further.
@@ -61,6 +63,8 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         40 => (which(), killed)
             .prop_map(|(machine, killed_after)| Event::Pass { machine, killed_after }),
+        20 => prop::option::weighted(0.15, 0..2_usize)
+            .prop_map(|killed_after| Event::Plan { killed_after }),
         15 => Just(Event::Ask),
         30 => which().prop_map(|host| Event::Goes { host }),
         8 => (which(), any::<bool>(), any::<bool>())
@@ -195,6 +199,11 @@ impl World {
                 self.pass(machine)?;
                 self.effects_left = None;
             }
+            Event::Plan { killed_after } => {
+                self.effects_left = killed_after;
+                self.plan_turns();
+                self.effects_left = None;
+            }
             Event::Ask => self.ask(),
             Event::Goes { host } => self.goes(host),
             Event::Breaks { host, cut, down } => self.breaks(host, cut, down),
@@ -263,6 +272,7 @@ impl World {
             for next in 0..UIDS.len() {
                 let machine = (first + next) % UIDS.len();
                 self.ask();
+                self.plan_turns();
                 self.pass(machine)?;
                 self.goes(machine);
                 self.reset(machine)?;

@@ -3,13 +3,13 @@
 use super::jobs::FIRST;
 use super::*;
 use crate::api::conditions::merge;
-use crate::control_plane::turn::{Marks, Side, Step, give_back, take};
+use crate::control_plane::turn::{Marks, Side, Step, give_back, hold, take};
 use crate::machine::live::etcd::{self, Removal};
 use crate::machine::live::turn::{self, Outcome};
 use crate::machine::live::{Check, check};
 use crate::machine::plan::update;
 use crate::machine::{reported, status};
-use crate::{Plan as _, Reports};
+use crate::{Plan as _, Reports, planner};
 
 impl World {
     pub(super) fn pass(&mut self, which: usize) -> Result<(), TestCaseError> {
@@ -101,6 +101,46 @@ impl World {
         let step = self.go(|both| take(both, &wanted));
         let cluster = observed.cluster.as_ref().expect("a cluster");
         turn::taken(&observed.marker, &cluster.uid, action, step) == Outcome::Yes
+    }
+
+    fn holds(&mut self, observed: &Observed, action: TurnAction) -> bool {
+        let wanted = turn::wanted(observed, action);
+        let step = self.go(|both| hold(both, &wanted));
+        let cluster = observed.cluster.as_ref().expect("a cluster");
+        turn::taken(&observed.marker, &cluster.uid, action, step) == Outcome::Yes
+    }
+
+    /// A pass of the planner, by what is known.
+    pub(super) fn plan_turns(&mut self) {
+        let all = self.objects.iter().enumerate();
+        let seats = all
+            .filter(|(_, object)| object.exists)
+            .map(|(which, object)| {
+                let of = machine(&format!("cp-{which}"), UIDS[which], true);
+                let status = Some(object.status.clone());
+                let known = match &self.known.etcd {
+                    Lookup::Known(members) => Some(members.as_ref()),
+                    _ => None,
+                };
+                planner::Seat {
+                    uid: UIDS[which].into(),
+                    name: format!("cp-{which}"),
+                    wants: planner::Wants::of(&Machine { status, ..of }, false),
+                    is_begun: object.begun,
+                    runs: self.known_job(which),
+                    look: self.memory[which].look,
+                    member: planner::MemberView::of(known, &[&address(which)], &[]),
+                }
+            });
+        let observed = planner::Observed {
+            both: Some(self.known.both.clone()),
+            seats: seats.collect(),
+        };
+        for action in planner::plan(&observed).actions {
+            if let planner::Action::Grant(to) = action {
+                self.go(|both| take(both, &to));
+            }
+        }
     }
 
     /// Carries an action out. Says whether the next may follow.
@@ -232,7 +272,7 @@ impl World {
                     && etcd::may_join(observed, listed(&self.look())).is_ok()
             }
             Check::Update => {
-                self.takes(observed, TurnAction::Upgrade)
+                self.holds(observed, TurnAction::Upgrade)
                     && update::may_restart(observed, self.look().as_ref().map_err(Clone::clone))
                         .is_ok()
             }

@@ -268,7 +268,7 @@ impl World {
     }
 
     /// The job that changes a member and runs on a host, as far as the manager knows.
-    fn known_job(&self, which: usize) -> Option<JobKind> {
+    pub(super) fn known_job(&self, which: usize) -> Option<JobKind> {
         let memory = &self.memory[which];
         let followed = memory.follow.as_ref().map(|follow| follow.job.kind);
         let followed = followed.filter(|kind| JobKind::OF_MEMBER.contains(kind));

@@ -51,6 +51,7 @@ fn said(step: &Step) -> String {
         Step::InDoubt(Doubt::Unreadable(..)) => "unreadable".into(),
         Step::InDoubt(_) => "record in doubt".into(),
         Step::NoSecret => "no Secret".into(),
+        Step::NotHeld => "not held".into(),
     }
 }
 

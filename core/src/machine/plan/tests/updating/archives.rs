@@ -27,17 +27,17 @@ fn archives_of_images_are_imported_before_the_turn_and_before_etcd_is_asked() {
     };
     let runs = of(&[(JobKind::Images, Running(step("images")))]);
     expect("attached", &runs, &run, says);
-    let take = [
-        Action::TakeTurn(TurnAction::Upgrade),
-        Action::RunJob(JobKind::Upgrade),
-    ];
-    assert_eq!(of(&[(JobKind::Images, Succeeded)]).actions, take);
+    assert_eq!(runs.asks, None);
+    let imported = of(&[(JobKind::Images, Succeeded)]);
+    assert_eq!(imported.asks, Some(TurnAction::Upgrade));
+    assert_eq!(imported.actions, []);
     let worker = shows(
         with_archives(old_worker(&[])),
         &[(JobKind::Images, Succeeded)],
         "v1.35.4",
     );
-    assert_eq!(plan(&worker, at(0)).actions, take[1..]);
+    let upgrades = [Action::RunJob(JobKind::Upgrade)];
+    assert_eq!(plan(&worker, at(0)).actions, upgrades);
     // kubeadm may have stopped its member: nothing else comes before that serves again
     let half = |jobs: &[(JobKind, UnitState)]| {
         let observed = with_turn(with_archives(old_control_plane(&[OWN], &[])), ME);
@@ -53,7 +53,7 @@ fn archives_of_images_are_imported_before_the_turn_and_before_etcd_is_asked() {
         now.states.insert(Component::Etcd, state);
         cluster.components = Some(Arc::new(now));
     });
-    assert_eq!(plan(&stopped, at(0)).actions, take[1..]);
+    assert_eq!(plan(&stopped, at(0)).actions, upgrades);
     // edited in mid-update: others have the turn while it imports
     let edited = plan(&half(&[]), at(0)).actions;
     let returns = matches!(

@@ -8,17 +8,23 @@ fn a_control_plane_has_the_turn_while_it_is_updated() {
     use UnitState::Succeeded;
     let three = [OWN, "192.0.2.21", "192.0.2.22"];
     let of = |observed: &Observed| plan(observed, at(0));
-    let take = [
-        Action::TakeTurn(TurnAction::Upgrade),
-        Action::RunJob(JobKind::Upgrade),
-    ];
+    let upgrades = [Action::RunJob(JobKind::Upgrade)];
     for members in [&three[..1], &three] {
-        let begin = of(&old_control_plane(members, &[]));
-        expect("it begins", &begin, &take, says("UpToDate", "TakingTurn"));
-        // what was told before stands until the job tells more
-        assert!(begin.is_quick());
+        let asks = of(&old_control_plane(members, &[]));
+        expect("it asks", &asks, &[], says("UpToDate", "WaitingForTurn"));
+        assert_eq!(asks.asks, Some(TurnAction::Upgrade));
+        let begin = of(&with_turn(old_control_plane(members, &[]), ME));
+        assert_eq!(
+            (begin.actions.as_slice(), begin.asks),
+            (&upgrades[..], None)
+        );
     }
     let another = of(&with_turn(old_control_plane(&three, &[]), OTHER));
+    assert_eq!(
+        another.asks,
+        Some(TurnAction::Upgrade),
+        "it stands in the queue"
+    );
     let told = (
         "UpToDate",
         "WaitingForTurn",

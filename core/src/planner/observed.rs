@@ -1,0 +1,130 @@
+//! What the planner of a control plane knows of it.
+
+use crate::api::Machine;
+use crate::api::cluster::TurnAction;
+use crate::api::conditions::{ConditionType, Reason, find, is_true};
+use crate::control_plane::turn::Both;
+use crate::control_plane::{Change, Members, permits};
+use crate::machine::neighbours::is_ready_to_join;
+use crate::machine::{LastLook, reported};
+use crate::node::JobKind;
+
+/// What the planner of a control plane knows of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Observed {
+    /// Turn and record on the Cluster and its CA Secret; `None` while the Secret was not read since the manager started.
+    pub both: Option<Both>,
+    /// Its control-plane Machines, each once.
+    pub seats: Vec<Seat>,
+}
+
+/// A control-plane Machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seat {
+    /// Its UID.
+    pub uid: String,
+    /// Its name.
+    pub name: String,
+    /// What it wants of the turn.
+    pub wants: Wants,
+    /// kubeadm was begun for it: its host may have a member.
+    pub is_begun: bool,
+    /// The job that changes a member and runs on its host, as far as this process knows.
+    pub runs: Option<JobKind>,
+    /// What its host showed when this process asked it last.
+    pub look: LastLook,
+    /// Its member, by the list as last read.
+    pub member: MemberView,
+}
+
+/// What a Machine wants of the turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wants {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// It asks for it, and nothing is done about it now: it, or something above it, is paused or cannot be read.
+    Held,
+    /// It asks for it.
+    Asks(Asks),
+    /// It takes the turn itself, to join or to leave, as soon as nobody has it.
+    Takes,
+}
+
+/// What a Machine asks the turn for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asks {
+    /// What it is about to do.
+    pub action: TurnAction,
+    /// It was begun, and is half done.
+    pub is_begun: bool,
+}
+
+/// The member of a Machine, by the list as last read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemberView {
+    /// There is no list, or it has no member of this Machine.
+    #[default]
+    Unknown,
+    /// It does not serve.
+    Down,
+    /// It serves, and etcd cannot do without it now.
+    Needed,
+    /// It serves, and may be restarted.
+    Spare,
+}
+
+impl Wants {
+    /// What a Machine wants, by its status. `is_held`: nothing is done about it.
+    pub fn of(machine: &Machine, is_held: bool) -> Self {
+        let Some(status) = &machine.status else {
+            return Self::Nothing;
+        };
+        let is_deleting = machine.metadata.deletion_timestamp.is_some();
+        if !is_held && (is_ready_to_join(machine) || (is_deleting && waits_to_leave(machine))) {
+            return Self::Takes;
+        }
+        // what an older release left there is nobody's request
+        let request = status
+            .turn_request
+            .as_ref()
+            .filter(|_| reported::has_fields(status));
+        let Some(action) = request.and_then(|request| TurnAction::parse(&request.action)) else {
+            return Self::Nothing;
+        };
+        let is_begun = reported::update_is_begun(machine);
+        if is_held {
+            Self::Held
+        } else if is_deleting && !is_begun {
+            Self::Nothing
+        } else {
+            Self::Asks(Asks { action, is_begun })
+        }
+    }
+}
+
+/// Whether a Machine in deletion waits for nothing but the turn, by what it said last.
+fn waits_to_leave(machine: &Machine) -> bool {
+    let status = machine.status.as_ref();
+    let deleting = status.and_then(|status| find(&status.conditions, ConditionType::Deleting));
+    let is_drained = |machine: &Machine| {
+        let status = machine.status.as_ref();
+        !status.is_some_and(|status| is_true(&status.conditions, ConditionType::Draining))
+    };
+    deleting.is_some_and(|said| said.reason == Reason::WaitingForTurn) && is_drained(machine)
+}
+
+impl MemberView {
+    /// Of the member with one of these addresses or names.
+    pub fn of(members: Option<&Members>, addresses: &[&str], names: &[&str]) -> Self {
+        let found = members.and_then(|all| Some((all, all.of(addresses, names)?)));
+        match found {
+            None => Self::Unknown,
+            Some((members, member)) if members.trouble(member).is_some() => Self::Down,
+            Some((members, member)) if permits(members, Change::Restart(member.id)).is_ok() => {
+                Self::Spare
+            }
+            Some(_) => Self::Needed,
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Who gets the turn, by what is known of a control plane.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::Next;
+use crate::api::cluster::{Turn, TurnAction};
+use crate::control_plane::turn::{Both, Holder, Marks};
+use crate::machine::LastLook;
+use crate::node::JobKind;
+
+fn seat(name: &str, asks: Option<bool>) -> Seat {
+    Seat {
+        uid: format!("uid-{name}"),
+        name: name.into(),
+        wants: asks.map_or(Wants::Nothing, |is_begun| {
+            Wants::Asks(Asks {
+                action: TurnAction::Upgrade,
+                is_begun,
+            })
+        }),
+        is_begun: true,
+        look: LastLook::Idle,
+        member: MemberView::Spare,
+        ..Seat::default()
+    }
+}
+
+fn turn(name: &str, action: TurnAction) -> Turn {
+    Turn {
+        machine: format!("uid-{name}"),
+        name: name.into(),
+        action,
+    }
+}
+
+fn both(holder: Holder) -> Both {
+    let marks = Marks {
+        turn: holder,
+        initialized: Some("uid-a".into()),
+    };
+    Both {
+        secret: marks.clone(),
+        cluster: marks,
+        no_secret: false,
+    }
+}
+
+fn observed(holder: Holder, seats: Vec<Seat>) -> Observed {
+    Observed {
+        both: Some(both(holder)),
+        seats,
+    }
+}
+
+/// Whom a plan gives the turn.
+fn granted(plan: &Plan) -> Option<&str> {
+    match &plan.actions[..] {
+        [Action::Grant(turn)] => Some(&turn.name),
+        _ => None,
+    }
+}
+
+const UPGRADE: TurnAction = TurnAction::Upgrade;
+
+fn asks(name: &str) -> Seat {
+    seat(name, Some(false))
+}
+
+fn idle(name: &str) -> Seat {
+    seat(name, None)
+}
+
+fn of(name: &str, action: TurnAction) -> Holder {
+    Holder::Of(turn(name, action))
+}
+
+/// Who gets the turn of these, while it is held so.
+#[track_caller]
+fn expect(case: &str, holder: Holder, seats: Vec<Seat>, expected: Option<&str>) {
+    let plan = plan(&observed(holder, seats));
+    assert_eq!(granted(&plan), expected, "{case}");
+}
+
+#[test]
+fn one_machine_gets_the_turn_that_asks_for_it_while_nobody_has_it() {
+    let free = || Holder::Nobody;
+    expect("nobody asks", free(), vec![idle("a"), idle("b")], None);
+    expect("one asks", free(), vec![idle("a"), asks("b")], Some("b"));
+    expect("by name", free(), vec![asks("b"), asks("a")], Some("a"));
+    let half = vec![asks("a"), seat("b", Some(true))];
+    expect("what is half done goes first", free(), half, Some("b"));
+    let both = || vec![asks("a"), idle("b")];
+    expect("another has it", of("b", UPGRADE), both(), None);
+    expect("it has it", of("a", UPGRADE), both(), None);
+    let join = of("a", TurnAction::Join);
+    expect("it has it for what it did before", join, both(), Some("a"));
+    let orphan = of("cluster", TurnAction::Remove);
+    expect("the Cluster removes a member", orphan, both(), None);
+    // that turn is free: init is recorded
+    expect("of init", of("b", TurnAction::Init), both(), Some("a"));
+    let unreadable = Holder::Unreadable("?".into());
+    expect("nobody can read it", unreadable, both(), None);
+}
+
+#[test]
+fn nobody_gets_it_while_another_may_change_its_member_or_is_about_to() {
+    let beside = |case: &str, other: Seat, expected| {
+        expect(case, Holder::Nobody, vec![asks("a"), other], expected);
+    };
+    let looked = |look, member| Seat {
+        look,
+        member,
+        ..idle("b")
+    };
+    let runs = Seat {
+        runs: Some(JobKind::Upgrade),
+        ..idle("b")
+    };
+    beside("a job runs", runs, None);
+    let (never, silent) = (LastLook::Never, LastLook::Silent);
+    let (down, spare) = (MemberView::Down, MemberView::Spare);
+    beside("a host was not asked", looked(never, down), None);
+    beside("a silent host serves", looked(silent, spare), None);
+    beside("a dead host", looked(silent, down), Some("a"));
+    let new = Seat {
+        is_begun: false,
+        ..looked(never, down)
+    };
+    beside("a new Machine", new, Some("a"));
+    let takes = || Seat {
+        wants: Wants::Takes,
+        ..idle("b")
+    };
+    beside("another joins or leaves first", takes(), None);
+    let half = vec![seat("a", Some(true)), takes()];
+    expect(
+        "what is half done goes before that",
+        Holder::Nobody,
+        half,
+        Some("a"),
+    );
+}
+
+#[test]
+fn nobody_gets_it_that_could_not_go_on() {
+    let one = |case: &str, seat: Seat, expected| {
+        expect(case, Holder::Nobody, vec![seat, idle("b")], expected);
+    };
+    let with = |is_begun, member| Seat {
+        member,
+        ..seat("a", Some(is_begun))
+    };
+    one(
+        "etcd needs its member",
+        with(false, MemberView::Needed),
+        None,
+    );
+    one("and also half done", with(true, MemberView::Needed), None);
+    one("it is down", with(false, MemberView::Down), None);
+    one("by its update", with(true, MemberView::Down), Some("a"));
+    let held = Seat {
+        wants: Wants::Held,
+        ..idle("a")
+    };
+    one("it is held", held, None);
+    for look in [LastLook::Never, LastLook::Silent] {
+        one("its host was not asked", Seat { look, ..asks("a") }, None);
+    }
+    // the next one can
+    let needed = with(false, MemberView::Needed);
+    expect(
+        "another",
+        Holder::Nobody,
+        vec![needed, asks("b")],
+        Some("b"),
+    );
+}
+
+#[test]
+fn nothing_is_granted_before_the_secret_was_read_or_init_is_recorded() {
+    let seats = vec![seat("a", Some(false))];
+    let unread = Observed {
+        both: None,
+        seats: seats.clone(),
+    };
+    assert_eq!(plan(&unread).actions, [Action::Read]);
+    // nor is anything read for nobody
+    let calm = Observed {
+        both: None,
+        seats: vec![seat("a", None)],
+    };
+    assert_eq!(plan(&calm), Plan::default());
+    let mut unmade = observed(Holder::Nobody, seats.clone());
+    for marks in unmade
+        .both
+        .iter_mut()
+        .flat_map(|both| [&mut both.secret, &mut both.cluster])
+    {
+        marks.initialized = None;
+    }
+    assert_eq!(plan(&unmade).actions, []);
+    let mut lost = observed(Holder::Nobody, seats);
+    lost.both = lost.both.map(|both| Both {
+        secret: Marks::default(),
+        no_secret: true,
+        ..both
+    });
+    // the CA Secret is authoritative, and gone: `take` refuses as well
+    assert_eq!(plan(&lost).actions, []);
+}
+
+#[test]
+fn while_somebody_waits_it_is_planned_again() {
+    let silent = Seat {
+        look: LastLook::Silent,
+        ..seat("b", None)
+    };
+    let waits = plan(&observed(
+        Holder::Nobody,
+        vec![seat("a", Some(false)), silent],
+    ));
+    assert!(matches!(waits.next, Next::After(_)));
+    assert_eq!(waits.queue, ["a"]);
+}
+
+proptest! {
+    #[test]
+    fn nobody_starves_while_each_ends_what_it_begins(
+        mut asks in prop::collection::vec(prop::option::of(any::<bool>()), 1..6),
+    ) {
+        let wanted = asks.iter().flatten().count();
+        for served in 0..=wanted {
+            let seats = asks.iter().enumerate();
+            let seats = seats.map(|(which, asks)| seat(&which.to_string(), *asks)).collect();
+            let plan = plan(&observed(Holder::Nobody, seats));
+            prop_assert_eq!(plan.queue.len(), wanted - served);
+            let Some(name) = granted(&plan) else {
+                prop_assert_eq!(served, wanted);
+                continue;
+            };
+            let which: usize = name.parse().expect("a number");
+            prop_assert!(asks[which].take().is_some());
+        }
+    }
+}
