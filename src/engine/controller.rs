@@ -187,6 +187,7 @@ pub trait Controller: Send + Sync + 'static {
     /// Adds to a new status, whose conditions are complete, what follows from these.
     fn explain(
         _object: &Self::Object,
+        _observed: &Self::Observed,
         _status: &mut Self::Status,
         _plan: &Self::Plan,
         _now: Timestamp,

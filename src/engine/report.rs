@@ -47,7 +47,7 @@ impl<C: Controller> Pass<'_, C> {
         let merged = conditions::merge(&kept, plan.findings(), generation, self.now);
         let complete = kstatus::complete(merged, old.conditions(), generation, self.now);
         new.report(complete, generation);
-        C::explain(object, &mut new, plan, self.now);
+        C::explain(object, &self.observed, &mut new, plan, self.now);
         Some(Rendered { old, new })
     }
 

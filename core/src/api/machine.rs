@@ -277,8 +277,8 @@ pub struct MachineStatus {
     /// The `metadata.generation` for which what runs was found to be what is wanted, or was left as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled_generation: Option<i64>,
-    /// When the three fields before were written last. Where that is not `lastUpdated`, an older release wrote since, and its
-    /// conditions count.
+    /// When `change`, `bootstrappedAt` and `settledGeneration` were written last. Where that is not `lastUpdated`, an older release
+    /// wrote since, and its conditions count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded_at: Option<Time>,
     /// Name of the Host or virtual machine that this Machine runs on.

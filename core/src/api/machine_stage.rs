@@ -78,9 +78,13 @@ pub struct ReportedChange {
 
 /// What a Machine asks the turn of its control plane for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct TurnRequest {
     /// The action of the turn: upgrade. Joins and departures take the turn themselves.
     pub action: String,
+    /// Whether a job broke off on its host that may have stopped its etcd member: it is brought to its end first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub half_done: bool,
     /// Since when it asks.
     pub since: Time,
 }
@@ -92,7 +96,7 @@ pub struct Clock {
     /// When it was entered.
     pub since: Time,
     /// Who or what is waited for meanwhile, if anything: Turn, Person, Pause, Budget (of disruptions), Pods (that end),
-    /// Volumes, Host, Capacity or Cluster. The condition Ready, Deleting or Updating names it.
+    /// Volumes, Host, Capacity or Cluster. The condition Ready, `UpToDate`, Draining, Paused, Deleting or Updating names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<String>,
     /// Since when that is waited for.

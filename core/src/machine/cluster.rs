@@ -34,6 +34,8 @@ pub struct ObservedCluster {
     pub initialized_by: Option<String>,
     /// The Machine that has the control-plane turn, according to the CA Secret, or else to the Cluster.
     pub turn: Option<Turn>,
+    /// Why this Machine does not get the turn that it asks for.
+    pub turn_waits: Option<String>,
     /// Another holder of the turn, which only the Cluster names.
     pub other_turn: Option<Turn>,
     /// UID of the Machine that ran `kubeadm init`, as the CA Secret says: an edit of the Cluster does not change it.

@@ -51,6 +51,17 @@ pub fn is_settled(machine: &Machine) -> bool {
     })
 }
 
+/// Takes over what an older release has left in conditions, which may not be said again in this pass.
+pub fn take_over(status: &mut MachineStatus, old: &MachineStatus) {
+    if has_fields(old) {
+        return;
+    }
+    let bootstrap = find(&old.conditions, ConditionType::BootstrapReady);
+    let bootstrap = bootstrap.filter(|said| said.status == Status::True);
+    status.bootstrapped_at = bootstrap.map(|said| said.last_transition_time.clone());
+    status.settled_generation = settled(old);
+}
+
 /// Records when a status is written. Where an older release wrote last, and nothing was recorded since, it stays known.
 pub fn stamp(status: &mut MachineStatus, now: Timestamp) {
     let is_recorded = status.recorded_at == status.last_updated;

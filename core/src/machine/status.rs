@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 
 use super::observed::{Lookup, Observed, Placement};
-use super::plan::{Phase, Plan, marks, membership, stuck, terminal};
+use super::plan::{Phase, Plan, Request, marks, membership, stuck, terminal};
 use super::reported;
 use crate::TRANSIENT;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
@@ -34,6 +34,10 @@ const TERMINAL: Reason = Reason::InvalidConfiguration;
 /// the way, or the beginning of the last one: that a Machine which was just made is on its way is what everybody expects.
 pub fn is_news(old: &MachineStatus, finding: &Finding) -> bool {
     let before = conditions::find(&old.conditions, finding.condition);
+    // that it asks for the turn, and gets it at once
+    if finding.reason() == Reason::TakingTurn {
+        return false;
+    }
     // what a drain waits for, the deletion tells
     if finding.condition == ConditionType::Draining && finding.status == Status::True {
         return false;
@@ -146,14 +150,14 @@ pub fn status(
         conditions,
         phase: Some(plan.phase.as_str().into()),
         stage: stuck::clock(observed, plan, old.stage.as_ref(), now),
-        turn_request: plan.asks.map(|action| {
-            let action = action.as_str();
-            let same = old.turn_request.clone();
-            let same = same.filter(|request| request.action == action);
-            same.unwrap_or_else(|| TurnRequest {
-                action: action.into(),
-                since: Time(now),
-            })
+        turn_request: plan.asks.map(|Request { action, half_done }| {
+            let same = old.turn_request.as_ref();
+            let same = same.filter(|request| request.action == action.as_str());
+            TurnRequest {
+                action: action.as_str().into(),
+                half_done,
+                since: same.map_or(Time(now), |request| request.since.clone()),
+            }
         }),
         ..old.clone()
     };
@@ -197,7 +201,10 @@ pub fn status(
 }
 
 /// Fills in what is read again, of a status whose conditions are complete; its `change` is the one before.
-pub fn record(status: &mut MachineStatus, plan: &Plan, now: Timestamp) {
+pub fn record(observed: &Observed, status: &mut MachineStatus, plan: &Plan, now: Timestamp) {
+    if let Some(old) = &observed.machine.status {
+        reported::take_over(status, old);
+    }
     let bootstrap = conditions::find(&status.conditions, ConditionType::BootstrapReady);
     if let Some(said) = bootstrap.filter(|said| said.status == Status::True) {
         let since = &said.last_transition_time;
@@ -210,7 +217,7 @@ pub fn record(status: &mut MachineStatus, plan: &Plan, now: Timestamp) {
     status.recorded_at.clone_from(&status.last_updated);
     let begun = conditions::is_true(&status.conditions, ConditionType::Updating);
     let before = status.change.take();
-    status.change = stuck::change(plan, before.as_ref(), begun, now);
+    status.change = stuck::change(observed, plan, before.as_ref(), begun, now);
 }
 
 /// What its own API server runs, as that last said. Of one that cannot be asked, since it is simulated or not ours, what is

@@ -3,6 +3,7 @@
 use crate::api::Machine;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Reason, find, is_true};
+use crate::api::machine_stage::TurnRequest;
 use crate::control_plane::turn::Both;
 use crate::control_plane::{Change, Members, permits};
 use crate::machine::neighbours::is_ready_to_join;
@@ -12,6 +13,8 @@ use crate::node::JobKind;
 /// What the planner of a control plane knows of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
+    /// Namespace and name of the Cluster.
+    pub cluster: (String, String),
     /// Turn and record on the Cluster and its CA Secret; `None` while the Secret was not read since the manager started.
     pub both: Option<Both>,
     /// Its control-plane Machines, each once.
@@ -56,22 +59,17 @@ pub enum Wants {
 pub struct Asks {
     /// What it is about to do.
     pub action: TurnAction,
-    /// It was begun, and is half done.
-    pub is_begun: bool,
+    /// It was begun, and is half done: its member may be down.
+    pub half_done: bool,
 }
 
 /// The member of a Machine, by the list as last read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MemberView {
-    /// There is no list, or it has no member of this Machine.
-    #[default]
-    Unknown,
-    /// It does not serve.
-    Down,
-    /// It serves, and etcd cannot do without it now.
-    Needed,
-    /// It serves, and may be restarted.
-    Spare,
+pub struct MemberView {
+    /// It serves.
+    pub serves: bool,
+    /// etcd can do without it for a while.
+    pub may_restart: bool,
 }
 
 impl Wants {
@@ -89,16 +87,17 @@ impl Wants {
             .turn_request
             .as_ref()
             .filter(|_| reported::has_fields(status));
-        let Some(action) = request.and_then(|request| TurnAction::parse(&request.action)) else {
+        let action = |request: &TurnRequest| TurnAction::parse(&request.action);
+        let Some((request, action)) = request.and_then(|one| Some((one, action(one)?))) else {
             return Self::Nothing;
         };
-        let is_begun = reported::update_is_begun(machine);
+        let half_done = request.half_done || reported::update_is_begun(machine);
         if is_held {
             Self::Held
-        } else if is_deleting && !is_begun {
+        } else if is_deleting && !half_done {
             Self::Nothing
         } else {
-            Self::Asks(Asks { action, is_begun })
+            Self::Asks(Asks { action, half_done })
         }
     }
 }
@@ -118,13 +117,9 @@ impl MemberView {
     /// Of the member with one of these addresses or names.
     pub fn of(members: Option<&Members>, addresses: &[&str], names: &[&str]) -> Self {
         let found = members.and_then(|all| Some((all, all.of(addresses, names)?)));
-        match found {
-            None => Self::Unknown,
-            Some((members, member)) if members.trouble(member).is_some() => Self::Down,
-            Some((members, member)) if permits(members, Change::Restart(member.id)).is_ok() => {
-                Self::Spare
-            }
-            Some(_) => Self::Needed,
-        }
+        found.map_or_else(Self::default, |(members, member)| Self {
+            serves: members.trouble(member).is_none(),
+            may_restart: permits(members, Change::Restart(member.id)).is_ok(),
+        })
     }
 }

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::observed::{Asks, MemberView, Observed, Seat, Wants};
+use super::observed::{Asks, Observed, Seat, Wants};
 use crate::Next;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::Finding;
 use crate::control_plane::turn::Both;
 use crate::machine::LastLook;
+use crate::words::word;
 
 /// How soon it is planned again while somebody waits.
 const AGAIN: Duration = Duration::from_secs(10);
@@ -31,8 +32,8 @@ pub struct Plan {
     pub actions: Vec<Action>,
     /// When to plan again, beside on every change.
     pub next: Next,
-    /// Who waits, in the order in which they get the turn.
-    pub queue: Vec<String>,
+    /// Who waits, in the order in which they get the turn, and why: UID and sentence.
+    pub waits: Vec<(String, String)>,
 }
 
 impl crate::Plan for Plan {
@@ -53,7 +54,7 @@ impl crate::Plan for Plan {
 
 /// The order in which Machines get the turn: smaller is sooner. Another kind of change gets its line here.
 fn rank(asks: Asks) -> u8 {
-    match (asks.is_begun, asks.action) {
+    match (asks.half_done, asks.action) {
         // what is half done is brought to its end first: its member may be down
         (true, _) => 0,
         (false, TurnAction::Init | TurnAction::Remove | TurnAction::Join) => 1,
@@ -70,21 +71,26 @@ pub fn plan(observed: &Observed) -> Plan {
         return Plan::default();
     }
     let mut plan = Plan {
-        actions: Vec::new(),
         // not everything that is waited for is an object, whose change would wake
         next: Next::After(AGAIN),
-        queue: queue.iter().map(|(seat, _)| seat.name.clone()).collect(),
+        ..Plan::default()
     };
-    match &observed.both {
-        None => plan
-            .actions
-            .extend((!queue.is_empty()).then_some(Action::Read)),
-        Some(both) => {
-            let mut queue = queue.into_iter();
-            let next = queue.find(|(seat, asks)| is_ready(seat, *asks));
-            let next = next.filter(|(seat, asks)| is_free(observed, both, seat, *asks));
-            plan.actions
-                .extend(next.map(|(seat, asks)| grant(seat, asks)));
+    let Some(both) = &observed.both else {
+        plan.actions
+            .extend((!queue.is_empty()).then_some(Action::Read));
+        return plan;
+    };
+    let mut first: Option<&Seat> = None;
+    for (seat, asks) in queue {
+        let ahead = || first.map(|first| format!("Machine {} goes first", first.name));
+        let why = unready(observed, seat, asks)
+            .or_else(ahead)
+            .or_else(|| obstacle(observed, both, seat, asks));
+        if let Some(why) = why {
+            plan.waits.push((seat.uid.clone(), why));
+        } else {
+            first = Some(seat);
+            plan.actions.push(grant(seat, asks));
         }
     }
     plan
@@ -106,32 +112,57 @@ fn grant(seat: &Seat, asks: Asks) -> Action {
     })
 }
 
-/// Whether a Machine could go on with the turn: this manager has asked its host, and etcd can do without its member, or has to
-/// already. Else it would only give it back.
-fn is_ready(seat: &Seat, asks: Asks) -> bool {
-    let was_asked = !matches!(seat.look, LastLook::Never | LastLook::Silent);
-    let may_restart = match seat.member {
-        MemberView::Spare => true,
-        MemberView::Down | MemberView::Unknown => asks.is_begun,
-        MemberView::Needed => false,
-    };
-    was_asked && may_restart
+/// Why a Machine could not go on with the turn, and would only give it back: this manager has not asked its host, or etcd cannot do
+/// without its member. What is half done may be what that lacks.
+fn unready(observed: &Observed, seat: &Seat, asks: Asks) -> Option<String> {
+    let (_, cluster) = &observed.cluster;
+    match seat.look {
+        LastLook::Never => {
+            return Some("the manager has just started, and asks its host first".into());
+        }
+        LastLook::Silent => return Some("its host does not answer".into()),
+        LastLook::Idle | LastLook::Runs(_) => (),
+    }
+    let member = seat.member;
+    let may_go_on = member.may_restart || (asks.half_done && !member.serves);
+    (!may_go_on).then(|| {
+        format!("etcd cannot do without its member now; condition EtcdHealthy of Cluster {cluster} says why")
+    })
 }
 
-/// Whether nobody else has the turn, is about to take it before this change, or may be changing its member without it.
-fn is_free(observed: &Observed, both: &Both, seat: &Seat, asks: Asks) -> bool {
-    if both.no_secret || both.doubt().is_some() || both.cluster.initialized.is_none() {
-        return false;
+/// Why nobody gets the turn: somebody has it, is about to take it before this change, or may be changing its member without it.
+fn obstacle(observed: &Observed, both: &Both, seat: &Seat, asks: Asks) -> Option<String> {
+    let (namespace, cluster) = &observed.cluster;
+    if both.no_secret {
+        return Some(format!(
+            "Secret {cluster}-ca is missing; condition CertificatesReady of Cluster {cluster} says what to do"
+        ));
     }
-    // what it has for one change, a Machine may have for the next
-    let is_taken = |turn: &Turn| {
-        let is_own = turn.machine == seat.uid;
-        turn.is_later() && (!is_own || turn.action == asks.action)
+    if both.doubt().is_some() || both.cluster.initialized.is_none() {
+        return Some(format!(
+            "it is in doubt who has the turn; condition ControlPlaneInitialized of Cluster {cluster} says what to do"
+        ));
+    }
+    let named = |what: &str, name: &str| {
+        let name = word(name);
+        format!("{what}. If it does not proceed: tatara describe machine {name} -n {namespace}")
     };
-    let mut others = observed.seats.iter().filter(|other| other.uid != seat.uid);
-    !both.holder().is_some_and(is_taken)
-        && !others
-            .any(|other| is_in_the_way(other) || (!asks.is_begun && other.wants == Wants::Takes))
+    if let Some(turn) = both.holder().filter(|turn| turn.is_later()) {
+        // what it has for one change, a Machine may have for the next
+        let is_own = turn.machine == seat.uid && turn.action != asks.action;
+        let name = &turn.name;
+        return (!is_own).then(|| named(&format!("Machine {name} has the turn"), name));
+    }
+    let others = || observed.seats.iter().filter(|other| other.uid != seat.uid);
+    if let Some(other) = others().find(|other| is_in_the_way(other)) {
+        let name = &other.name;
+        let what = format!("kubeadm may be changing the member of Machine {name}");
+        return Some(named(&what, name));
+    }
+    let takes = |other: &&Seat| other.wants == Wants::Takes;
+    let other = others().find(takes).filter(|_| !asks.half_done)?;
+    let what = format!("Machine {} joins, or leaves, first", other.name);
+    Some(named(&what, &other.name))
 }
 
 /// Whether kubeadm may be changing its member without the turn: a management cluster that was restored from a backup may not know
@@ -139,9 +170,7 @@ fn is_free(observed: &Observed, both: &Both, seat: &Seat, asks: Asks) -> bool {
 fn is_in_the_way(seat: &Seat) -> bool {
     let is_unknown = match seat.look {
         LastLook::Never => seat.is_begun,
-        LastLook::Silent => {
-            seat.is_begun && matches!(seat.member, MemberView::Needed | MemberView::Spare)
-        }
+        LastLook::Silent => seat.is_begun && seat.member.serves,
         LastLook::Idle | LastLook::Runs(_) => false,
     };
     is_unknown || seat.runs.is_some()

@@ -9,6 +9,19 @@ use crate::control_plane::turn::{Both, Holder, Marks};
 use crate::machine::LastLook;
 use crate::node::JobKind;
 
+const SPARE: MemberView = MemberView {
+    serves: true,
+    may_restart: true,
+};
+const NEEDED: MemberView = MemberView {
+    serves: true,
+    may_restart: false,
+};
+const DOWN: MemberView = MemberView {
+    serves: false,
+    may_restart: false,
+};
+
 fn seat(name: &str, asks: Option<bool>) -> Seat {
     Seat {
         uid: format!("uid-{name}"),
@@ -16,12 +29,12 @@ fn seat(name: &str, asks: Option<bool>) -> Seat {
         wants: asks.map_or(Wants::Nothing, |is_begun| {
             Wants::Asks(Asks {
                 action: TurnAction::Upgrade,
-                is_begun,
+                half_done: is_begun,
             })
         }),
         is_begun: true,
         look: LastLook::Idle,
-        member: MemberView::Spare,
+        member: SPARE,
         ..Seat::default()
     }
 }
@@ -48,6 +61,7 @@ fn both(holder: Holder) -> Both {
 
 fn observed(holder: Holder, seats: Vec<Seat>) -> Observed {
     Observed {
+        cluster: ("default".into(), "c".into()),
         both: Some(both(holder)),
         seats,
     }
@@ -119,7 +133,7 @@ fn nobody_gets_it_while_another_may_change_its_member_or_is_about_to() {
     };
     beside("a job runs", runs, None);
     let (never, silent) = (LastLook::Never, LastLook::Silent);
-    let (down, spare) = (MemberView::Down, MemberView::Spare);
+    let (down, spare) = (DOWN, SPARE);
     beside("a host was not asked", looked(never, down), None);
     beside("a silent host serves", looked(silent, spare), None);
     beside("a dead host", looked(silent, down), Some("a"));
@@ -151,14 +165,20 @@ fn nobody_gets_it_that_could_not_go_on() {
         member,
         ..seat("a", Some(is_begun))
     };
+    one("etcd needs its member", with(false, NEEDED), None);
+    one("and also half done", with(true, NEEDED), None);
+    one("it is down", with(false, DOWN), None);
+    // etcd does without it already
+    let dead = MemberView {
+        serves: false,
+        may_restart: true,
+    };
     one(
-        "etcd needs its member",
-        with(false, MemberView::Needed),
-        None,
+        "it is down, and another would be",
+        with(false, dead),
+        Some("a"),
     );
-    one("and also half done", with(true, MemberView::Needed), None);
-    one("it is down", with(false, MemberView::Down), None);
-    one("by its update", with(true, MemberView::Down), Some("a"));
+    one("by its update", with(true, DOWN), Some("a"));
     let held = Seat {
         wants: Wants::Held,
         ..idle("a")
@@ -168,7 +188,7 @@ fn nobody_gets_it_that_could_not_go_on() {
         one("its host was not asked", Seat { look, ..asks("a") }, None);
     }
     // the next one can
-    let needed = with(false, MemberView::Needed);
+    let needed = with(false, NEEDED);
     expect(
         "another",
         Holder::Nobody,
@@ -183,12 +203,14 @@ fn nothing_is_granted_before_the_secret_was_read_or_init_is_recorded() {
     let unread = Observed {
         both: None,
         seats: seats.clone(),
+        ..Observed::default()
     };
     assert_eq!(plan(&unread).actions, [Action::Read]);
     // nor is anything read for nobody
     let calm = Observed {
         both: None,
         seats: vec![seat("a", None)],
+        ..Observed::default()
     };
     assert_eq!(plan(&calm), Plan::default());
     let mut unmade = observed(Holder::Nobody, seats.clone());
@@ -214,14 +236,21 @@ fn nothing_is_granted_before_the_secret_was_read_or_init_is_recorded() {
 fn while_somebody_waits_it_is_planned_again() {
     let silent = Seat {
         look: LastLook::Silent,
-        ..seat("b", None)
+        ..idle("b")
     };
     let waits = plan(&observed(
         Holder::Nobody,
         vec![seat("a", Some(false)), silent],
     ));
     assert!(matches!(waits.next, Next::After(_)));
-    assert_eq!(waits.queue, ["a"]);
+    let [(uid, why)] = &waits.waits[..] else {
+        panic!("{waits:?}");
+    };
+    assert_eq!(uid, "uid-a");
+    assert!(
+        why.contains("kubeadm may be changing the member of Machine b"),
+        "{why}"
+    );
 }
 
 proptest! {
@@ -234,7 +263,8 @@ proptest! {
             let seats = asks.iter().enumerate();
             let seats = seats.map(|(which, asks)| seat(&which.to_string(), *asks)).collect();
             let plan = plan(&observed(Holder::Nobody, seats));
-            prop_assert_eq!(plan.queue.len(), wanted - served);
+            let granted_now = usize::from(!plan.actions.is_empty());
+            prop_assert_eq!(plan.waits.len() + granted_now, wanted - served);
             let Some(name) = granted(&plan) else {
                 prop_assert_eq!(served, wanted);
                 continue;

@@ -13,6 +13,7 @@ use super::render::{Style, colour, faint, line, mark, padded};
 use super::snapshot::Snapshot;
 use super::standing::{Mark, is_trouble};
 use tatara_core::api::Machine;
+use tatara_core::api::cluster::Turn;
 use tatara_core::api::conditions::{ConditionType, Status};
 use tatara_core::api::machine_stage::Clock;
 use tatara_core::control_plane::turn::{Holder, Marks};
@@ -74,23 +75,40 @@ fn turn(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
     };
     let holder = Marks::of(cluster.annotations()).turn;
     let mut lines = Vec::new();
-    if let Holder::Of(turn) = &holder {
+    let of = |turn: &Turn| {
         let machine = snapshot.machines.get(&turn.name);
-        let change = machine.and_then(|machine| machine.status.as_ref()?.change.as_ref());
-        let lasts = change.map(|change| format!(", {}", lasting(&change.clock, now)));
-        let (name, action) = (&turn.name, turn.action.as_str());
-        let lasts = lasts.unwrap_or_default();
-        lines.push(format!("  Machine {name} has it to {action}{lasts}"));
+        machine.filter(|machine| machine.uid().as_deref() == Some(&turn.machine))
+    };
+    if let Holder::Of(turn) = &holder {
+        lines.push(if Some(&turn.machine) == cluster.uid().as_ref() {
+            "  the Cluster has it, to remove an etcd member that belongs to no Machine".to_owned()
+        } else {
+            let change = of(turn).and_then(|machine| machine.status.as_ref()?.change.as_ref());
+            let step = change.map(|change| {
+                let step = change.step.as_deref().unwrap_or("step unknown");
+                format!("; {step}, {}", lasting(&change.clock, now))
+            });
+            let (name, action) = (&turn.name, turn.action.as_str());
+            format!(
+                "  Machine {name} has it, to {action}{}",
+                step.unwrap_or_default()
+            )
+        });
     }
-    let has_it = |name: &str| matches!(&holder, Holder::Of(turn) if turn.name == name);
-    let asks =
-        |machine: &&Machine| Some((machine.name_any(), machine.status.clone()?.turn_request?));
+    let has_it = |machine: &Machine| {
+        let uid = machine.uid();
+        matches!(&holder, Holder::Of(turn) if Some(&turn.machine) == uid.as_ref())
+    };
+    let asks = |machine: &&Machine| {
+        let request = machine.status.clone()?.turn_request?;
+        (!has_it(machine)).then(|| (machine.name_any(), request))
+    };
     let mut waiting: Vec<_> = snapshot.machines.sorted().iter().filter_map(asks).collect();
-    waiting.retain(|(name, _)| !has_it(name));
+    waiting.sort_by_key(|(_, request)| !request.half_done);
     lines.extend(waiting.iter().map(|(name, request)| {
         let since = age(request.since.0, now);
         format!(
-            "  Machine {name} asks for it to {}, for {since}",
+            "  Machine {name} asks for it, to {}, for {since}",
             request.action
         )
     }));

@@ -200,8 +200,14 @@ impl Controller for Machines {
         status::holds_back(observed, old, new, plan)
     }
 
-    fn explain(machine: &Machine, new: &mut MachineStatus, plan: &Plan, now: Timestamp) {
-        status::record(new, plan, now);
+    fn explain(
+        machine: &Machine,
+        observed: &Observed,
+        new: &mut MachineStatus,
+        plan: &Plan,
+        now: Timestamp,
+    ) {
+        status::record(observed, new, plan, now);
         new.whys = trouble::of_machine(machine, new, &plan.findings);
     }
 

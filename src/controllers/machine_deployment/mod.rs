@@ -183,6 +183,7 @@ impl Controller for MachineDeployments {
 
     fn explain(
         deployment: &MachineDeployment,
+        _: &Sight,
         status: &mut MachineDeploymentStatus,
         plan: &Plan,
         _: Timestamp,

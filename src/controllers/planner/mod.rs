@@ -6,12 +6,14 @@ mod observe;
 use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
 
 use super::machine::{Machines, turn};
 use super::paused;
 use crate::controllers::whose::ProviderObject;
 use crate::engine::{ActionOutcome, Controller, Engine, ReconcileError};
 use tatara_core::api::Cluster;
+use tatara_core::api::conditions::Finding;
 use tatara_core::planner::{Action, Plan, plan};
 
 /// The controller of the turns of Clusters.
@@ -73,6 +75,23 @@ impl Controller for Planners {
             Action::Grant(to) => turn::grant(turns, cluster, to).await?,
         }
         Ok(ActionOutcome::Yes)
+    }
+
+    /// Passes on to each Machine why it waits.
+    fn learn(&self, sight: &Sight, plan: &mut Plan, _: Option<Finding>) -> bool {
+        let cluster = sight.cluster.as_ref();
+        let uid = cluster.uid().unwrap_or_default();
+        let known = &self.machines.workloads.known;
+        let before = known.get(&uid).turn_waits;
+        if before != plan.waits {
+            known.update(&uid, |known| known.turn_waits.clone_from(&plan.waits));
+            let stores = self.machines.base.stores();
+            let news = plan.waits.iter().filter(|one| !before.contains(one));
+            for machine in news.filter_map(|(uid, _)| stores.machines.by_uid(uid)) {
+                self.machines.base.wakers.machines.wake_object(&machine);
+            }
+        }
+        false
     }
 
     fn reported(_: &Cluster) -> Option<&()> {

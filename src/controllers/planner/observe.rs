@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use crate::controllers::machine::{Machines, look, runs, turn};
+use crate::controllers::whose::ProviderObject;
 use crate::controllers::{paused, unreadable};
 use tatara_core::api::names::ANNOTATION_INITIALIZED;
 use tatara_core::api::{Cluster, Machine};
@@ -17,7 +18,9 @@ pub(super) fn observe(machines: &Machines, cluster: &Cluster) -> Observed {
     let mut all = machines.control_planes.all(cluster);
     let made = cluster.annotations().get(ANNOTATION_INITIALIZED);
     let made = made.and_then(|by| machines.base.stores().machines.by_uid(by));
-    all.extend(made.filter(|made| all.iter().all(|one| one.uid() != made.uid())));
+    let is_other = |made: &Arc<Machine>| all.iter().all(|one| one.uid() != made.uid());
+    let made = made.filter(|made| is_other(made) && made.is_ours(machines.base.stores()));
+    all.extend(made);
     let known = machines
         .workloads
         .known
@@ -25,6 +28,7 @@ pub(super) fn observe(machines: &Machines, cluster: &Cluster) -> Observed {
     let members = known.etcd.and_then(|(read, _)| read.ok());
     let seat = |one: &Arc<Machine>| seat(machines, members.as_deref(), one);
     Observed {
+        cluster: (cluster.namespace().unwrap_or_default(), cluster.name_any()),
         both: turn::known(&machines.workloads, cluster),
         seats: all.iter().map(seat).collect(),
     }

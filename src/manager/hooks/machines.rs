@@ -16,6 +16,7 @@ use tatara_core::api::machine_stage::TurnRequest;
 use tatara_core::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use tatara_core::api::{ClusterProviderSpec, Machine, MachineClass, MachineDeployment, MachineSet};
 use tatara_core::machine::is_begun;
+use tatara_core::machine::reported::has_fields;
 use tatara_core::machine_deployment::has_control_plane;
 use tatara_core::settings;
 
@@ -240,9 +241,10 @@ fn wake_followers(stores: &Stores, wakers: &Wakers, machine: &Machine, namespace
     }
 }
 
-/// What a Machine asks the turn for.
-fn asks(machine: &Machine) -> Option<&TurnRequest> {
-    machine.status.as_ref()?.turn_request.as_ref()
+/// What a Machine asks the turn for, and whether this release has written that.
+fn asks(machine: &Machine) -> Option<(&TurnRequest, bool)> {
+    let status = machine.status.as_ref()?;
+    Some((status.turn_request.as_ref()?, has_fields(status)))
 }
 
 /// The planner of its control plane gives the turn to a Machine that asks for it.

@@ -38,7 +38,7 @@ fn each_kind_shows_how_it_stands_and_why_without_being_asked() {
         (
             "Machine",
             "Cluster, Node, Phase, Ready, Reason, Version, Age",
-            "Provider ID, Address, Host, Running, Stage, Waits for",
+            "Provider ID, Address, Host, Running, Stage, Change, Waits for",
         ),
         (
             "MachineSet",

@@ -73,6 +73,7 @@ fn machine() -> CustomResourceDefinition {
         column("Host", "string", ".status.host", 1),
         column("Running", "string", ".status.versions.kubelet", 1),
         column("Stage", "string", ".status.stage.name", 1),
+        column("Change", "string", ".status.change.step", 1),
         column("Waits for", "string", ".status.stage.waitsFor", 1),
     ];
     let selectable = [

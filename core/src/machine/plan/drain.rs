@@ -120,7 +120,7 @@ pub(super) fn before_update(
         return (None, Some(over(Reason::DrainSkipped, message)));
     }
     if has_timed_out(observed, now) {
-        let limit = drain_limit(observed).unwrap_or_default();
+        let limit = self::limit(observed).unwrap_or_default();
         let message = format!(
             "the drain was ended by nodeDrainTimeoutSeconds ({limit} s){}. Pods that are left keep running while the kubelet is replaced",
             left(observed, "then")
@@ -159,7 +159,7 @@ pub(super) fn skipped(observed: &Observed, mut plan: Plan) -> Plan {
 
 fn timed_out(observed: &Observed, mut plan: Plan) -> Plan {
     if is_under_way(observed) {
-        let limit = drain_limit(observed).unwrap_or_default();
+        let limit = self::limit(observed).unwrap_or_default();
         let message = format!(
             "the drain was ended by nodeDrainTimeoutSeconds ({limit} s){}. Pods that are left end with the release of the machine, which waits for no volume",
             left(observed, "then")
@@ -305,7 +305,7 @@ fn has_timed_out(observed: &Observed, now: Timestamp) -> bool {
         let is_own = deleted.is_none_or(|deleted| deleted <= since);
         (told.reason == Reason::DrainTimedOut && is_own)
             || (told.status == Status::True
-                && is_past(drain_limit(observed), deleted.max(Some(since)), now))
+                && is_past(limit(observed), deleted.max(Some(since)), now))
     })
 }
 
@@ -320,7 +320,7 @@ pub fn volumes_have_timed_out(observed: &Observed, now: Timestamp) -> bool {
 /// Whether one of the two limits has passed since the end of the drain: for a silence that came after it.
 fn has_waited_after(observed: &Observed, now: Timestamp) -> bool {
     let drained = told(observed).map(|told| told.last_transition_time.0);
-    volumes_have_timed_out(observed, now) || is_past(drain_limit(observed), drained, now)
+    volumes_have_timed_out(observed, now) || is_past(limit(observed), drained, now)
 }
 
 /// Whether more than `limit` seconds have passed since a time. No limit never expires.
@@ -339,7 +339,7 @@ fn is_excluded(observed: &Observed) -> bool {
 }
 
 /// How long a drain may take, in seconds.
-fn drain_limit(observed: &Observed) -> Option<i64> {
+pub(super) fn limit(observed: &Observed) -> Option<i64> {
     let deletion = observed.machine.spec.deletion.as_ref();
     deletion.and_then(|deletion| deletion.node_drain_timeout_seconds)
 }
@@ -350,7 +350,7 @@ pub(super) fn silent_api(observed: &Observed, now: Timestamp) -> Option<&str> {
     let (Lookup::Unknown(why) | Lookup::NotYet(why)) = &observed.node else {
         return None;
     };
-    let is_over = is_past(drain_limit(observed), deleted_at(observed), now);
+    let is_over = is_past(limit(observed), deleted_at(observed), now);
     (is_due(observed) && !is_over).then_some(why)
 }
 

@@ -68,7 +68,7 @@ pub struct Plan {
     /// The step of an update that it is at, or waits for.
     pub change: Option<ChangeStep>,
     /// What it asks the turn of its control plane for.
-    pub asks: Option<TurnAction>,
+    pub asks: Option<Request>,
     /// When to look again, beside on every change.
     pub next: Next,
     /// When its stage, or its update, would be stuck.
@@ -121,6 +121,15 @@ fn components(observed: &Observed) -> Vec<Finding> {
     }
 }
 
+/// What a Machine asks the turn of its control plane for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Request {
+    /// What it is about to do.
+    pub action: TurnAction,
+    /// A job broke off on its host that may have stopped its etcd member.
+    pub half_done: bool,
+}
+
 impl Plan {
     /// Nothing to do until something changes; the finding says what.
     fn waiting(finding: Finding) -> Self {
@@ -135,13 +144,12 @@ impl Plan {
         let Some(found) = found else {
             return false;
         };
-        // what was found is why it lasts
-        let over = [
-            ConditionType::Ready,
-            ConditionType::Progressing,
-            found.condition,
-        ];
-        self.findings.retain(|old| !over.contains(&old.condition));
+        // a wait that was found is why it lasts
+        let is_wait = stuck::is_wait(observed, found.reason());
+        self.findings.retain(|old| {
+            let is_over = old.condition == ConditionType::Progressing && is_wait;
+            !is_over && old.condition != ConditionType::Ready && old.condition != found.condition
+        });
         drain::learned(self, &found);
         self.findings.push(found);
         self.findings

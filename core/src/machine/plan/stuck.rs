@@ -6,7 +6,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::{Observed, Stuck};
-use super::{Plan, summary};
+use super::{Plan, drain, summary};
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason, Severity};
 use crate::api::machine_stage::{
@@ -65,6 +65,7 @@ pub fn clock(
 
 /// The update as it is reported, with the clock of its step: of one that was begun on the host, or waits for the turn.
 pub fn change(
+    observed: &Observed,
     plan: &Plan,
     before: Option<&ReportedChange>,
     begun: bool,
@@ -73,7 +74,7 @@ pub fn change(
     if !begun && plan.change.is_none() {
         return None;
     }
-    let awaited = awaited_by_change(plan);
+    let awaited = awaited_by_change(observed, plan);
     let step = plan.change.map(|step| step.to_string());
     let same = before.filter(|before| step.is_none() || step == before.step);
     Some(match same {
@@ -114,7 +115,7 @@ pub(super) fn report(observed: &Observed, plan: &mut Plan, now: Timestamp) {
         .find(|found| found.condition == ConditionType::Updating);
     let what = begun.map(Finding::message);
     let before = told.and_then(|status| status.change.as_ref());
-    let change = change(plan, before, what.is_some(), now);
+    let change = change(observed, plan, before, what.is_some(), now);
     if let (Some(step), Some(change)) = (plan.change, change)
         && let Some(minutes) = late(
             observed,
@@ -171,26 +172,27 @@ fn look(observed: &Observed, stage: StageName) -> String {
         | StageName::Initialising
         | StageName::Joining
         | StageName::Finishing => logs(observed),
-        StageName::Registering => {
-            format!("On host {host}, its kubelet says why: journalctl -u kubelet")
-        }
+        StageName::Registering => kubelet(observed),
         StageName::Releasing => format!(
             "What its reset waits for: kubectl -n {namespace} describe host {}",
             word(host)
         ),
-        _ => format!(
-            "What is around it, and what happened: tatara describe machine {machine} -n {namespace}"
-        ),
+        _ => format!("What happened: kubectl -n {namespace} events --for machine/{machine}"),
     }
 }
 
 fn look_of_step(observed: &Observed, step: ChangeStep) -> String {
     match step {
         ChangeStep::Images | ChangeStep::Upgrade | ChangeStep::Kubelet => logs(observed),
-        ChangeStep::AwaitGrant | ChangeStep::Drain | ChangeStep::Proving => {
-            look(observed, StageName::Running)
-        }
+        ChangeStep::Proving => kubelet(observed),
+        ChangeStep::AwaitGrant | ChangeStep::Drain => look(observed, StageName::Running),
     }
+}
+
+fn kubelet(observed: &Observed) -> String {
+    let address = observed.held().and_then(|held| held.address.as_deref());
+    let at = address.map_or_else(|| "its server".into(), |at| format!("its server ({at})"));
+    format!("On {at}, the kubelet says why: journalctl -u kubelet")
 }
 
 fn logs(observed: &Observed) -> String {
@@ -203,6 +205,9 @@ fn logs(observed: &Observed) -> String {
 
 /// Whom or what a Machine waits for; `None` while it is worked on.
 fn awaited(observed: &Observed, plan: &Plan) -> Option<Awaited> {
+    if plan.stage == Some(StageName::Running) && is_updating(plan) {
+        return awaited_by_change(observed, plan);
+    }
     let paused = of_pause_or_drain(plan);
     let released = observed.held().filter(|held| held.releasing);
     let stuck = released.and_then(|held| held.stuck.as_ref());
@@ -211,18 +216,34 @@ fn awaited(observed: &Observed, plan: &Plan) -> Option<Awaited> {
         Stuck::ResetFails | Stuck::LeftAlone | Stuck::Retained => Some(Awaited::Person),
         Stuck::Waits => None,
     });
-    let blocking = || of(summary::blocking(&plan.findings)?.reason());
+    let blocking = || of_drain(observed, summary::blocking(&plan.findings)?.reason());
     paused.or(of_host).or_else(blocking)
 }
 
 /// The same of its update, by the condition that tells of it.
-fn awaited_by_change(plan: &Plan) -> Option<Awaited> {
+fn awaited_by_change(observed: &Observed, plan: &Plan) -> Option<Awaited> {
     let said = |name| plan.findings.iter().find(|found| found.condition == name);
     let told = said(ConditionType::Updating).or_else(|| said(ConditionType::UpToDate));
     // its own control plane is what is changed
     let reason = told.map(Finding::reason);
     let reason = reason.filter(|reason| *reason != Reason::WaitingForControlPlane);
-    of_pause_or_drain(plan).or_else(|| of(reason?))
+    of_pause_or_drain(plan).or_else(|| of_drain(observed, reason?))
+}
+
+fn is_updating(plan: &Plan) -> bool {
+    let mut findings = plan.findings.iter();
+    findings.any(|found| found.condition == ConditionType::Updating)
+}
+
+/// The same of a reason; a drain that has no limit of its own has that of its stage.
+fn of_drain(observed: &Observed, reason: Reason) -> Option<Awaited> {
+    let has_limit = drain::limit(observed).is_some_and(|limit| limit > 0);
+    of(reason).filter(|awaited| *awaited != Awaited::Pods || has_limit)
+}
+
+/// Whether somebody or something is waited for where this is the reason.
+pub(super) fn is_wait(observed: &Observed, reason: Reason) -> bool {
+    of_drain(observed, reason).is_some()
 }
 
 fn of_pause_or_drain(plan: &Plan) -> Option<Awaited> {
@@ -240,7 +261,7 @@ fn of(reason: Reason) -> Option<Awaited> {
         Reason::WaitingForTurn => Awaited::Turn,
         Reason::Paused => Awaited::Pause,
         Reason::DrainBlocked => Awaited::Budget,
-        // each has limits of its own, which are the user's
+        // for limits of its own, which are the user's
         Reason::Draining => Awaited::Pods,
         Reason::WaitingForVolumes => Awaited::Volumes,
         Reason::SshBusy

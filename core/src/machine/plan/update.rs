@@ -90,12 +90,16 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
             followed(observed)
         }
         Contact::Unreachable { reason, message } => {
-            waiting(*reason, trouble::out_of_reach(observed, *reason, message))
+            let message = trouble::out_of_reach(observed, *reason, message);
+            if !is_begun {
+                return wait(plan, not(*reason, message), false);
+            }
+            waiting(*reason, message)
         }
         Contact::Seen(seen) => {
             let decided = steps::next(observed, seen, now);
             plan.change = decided.at;
-            plan.asks = decided.asks.then_some(TurnAction::Upgrade);
+            plan.asks = decided.asks;
             match decided.step {
                 Step::Waits(refused, over) => {
                     if is_begun && refused.reason() == Reason::InvalidConfiguration {

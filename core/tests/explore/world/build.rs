@@ -12,7 +12,7 @@ use tatara_core::api::cluster::{Turn, TurnAction};
 use tatara_core::api::conditions::{ConditionType, Reason};
 use tatara_core::api::host::{ConsumerRef, HostFacts};
 use tatara_core::api::machine::{MachineSpec, MachineStatus, MachineVersions};
-use tatara_core::api::machine_stage::TurnRequest;
+use tatara_core::api::machine_stage::{Clock, ReportedChange, TurnRequest};
 use tatara_core::api::names::{
     ANNOTATION_HOST, ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_SETTINGS,
     ANNOTATION_SETTINGS_WRITING, ANNOTATION_TURN, FINALIZER_CLUSTER, FINALIZER_IN_USE,
@@ -21,9 +21,7 @@ use tatara_core::api::names::{
 use tatara_core::api::provider_spec::ProviderSpec;
 use tatara_core::api::{self, MachineProviderSpec};
 use tatara_core::control_plane::turn::{Both, Holder, Marks as CoreMarks};
-use tatara_core::machine::plan::Plan;
-use tatara_core::machine::reported::stamp;
-use tatara_core::machine::status::record;
+use tatara_core::machine::reported::{stamp, take_over};
 use tatara_core::node::Marker;
 
 use super::state::{CLUSTER, Host, Machine, Marks, Objects, Status, Version};
@@ -233,12 +231,21 @@ pub fn status(of: &Status) -> MachineStatus {
         conditions,
         ..MachineStatus::default()
     };
-    status.turn_request = of.asks.then(|| TurnRequest {
+    status.turn_request = of.asks.map(|half_done| TurnRequest {
+        half_done,
         action: TurnAction::Upgrade.as_str().into(),
         since: Time(at(0)),
     });
-    // as the manager records beside the conditions, from them
-    record(&mut status, &Plan::default(), at(0));
+    // as the manager records beside the conditions
+    let conditions = status.clone();
+    take_over(&mut status, &conditions);
+    status.change = of.updating.map(|_| ReportedChange {
+        kind: "Update".into(),
+        step: None,
+        begun: true,
+        clock: Clock::begun(None, at(0)),
+    });
+    status.recorded_at.clone_from(&status.last_updated);
     stamp(&mut status, at(0));
     status
 }
@@ -268,7 +275,7 @@ pub fn compact(of: &MachineStatus) -> Status {
         up_to_date: find(ConditionType::UpToDate),
         bootstrap: find(ConditionType::BootstrapReady).map(|(status, reason, _)| (status, reason)),
         healthy: find(ConditionType::NodeHealthy).and_then(|(status, ..)| status),
-        asks: of.turn_request.is_some(),
+        asks: of.turn_request.as_ref().map(|asks| asks.half_done),
     }
 }
 

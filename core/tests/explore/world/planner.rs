@@ -32,6 +32,7 @@ fn observed(state: &State) -> Observed {
         machine.exists && machine.is_control_plane
     };
     Observed {
+        cluster: ("default".into(), "a".into()),
         both: state.memory.connected.then(|| both(known)),
         seats: (0..MOST)
             .filter(is_plane)

@@ -129,6 +129,7 @@ pub fn of_cluster(view: &View, own: &api::Machine) -> ObservedCluster {
         } else {
             Neighbours::default()
         },
+        turn_waits: None,
         workers_left: 1,
         turn,
         settings,

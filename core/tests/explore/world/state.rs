@@ -111,8 +111,8 @@ pub struct Status {
     pub up_to_date: Option<(Option<bool>, Reason, bool)>,
     pub bootstrap: Option<(Option<bool>, Reason)>,
     pub healthy: Option<bool>,
-    /// It asks for the turn of an update.
-    pub asks: bool,
+    /// It asks for the turn of an update; whether that is half done.
+    pub asks: Option<bool>,
 }
 
 /// A Host object.

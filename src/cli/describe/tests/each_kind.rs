@@ -176,7 +176,7 @@ fn a_cluster_shows_whose_turn_it_is_and_who_asks_for_it() {
         .insert(ANNOTATION_TURN.into(), turn.into());
     fixture.snapshot.clusters.take(Event::Apply(cluster));
     let whole = whole(&fixture.of(Kind::Cluster, "demo"), &[]);
-    let lines = "turn:\n  Machine web-0 has it to upgrade, for 30s\n  Machine web-1 asks for it to upgrade, for 40s\n";
+    let lines = "turn:\n  Machine web-0 has it, to upgrade; Upgrade, for 30s\n  Machine web-1 asks for it, to upgrade, for 40s\n";
     assert!(whole.contains(lines), "{whole}");
 }
 

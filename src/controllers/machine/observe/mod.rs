@@ -70,6 +70,9 @@ pub async fn observe(
     let acts_as_control_plane = seen.as_ref().is_some_and(|(_, acts)| *acts);
     if let (Some((seen, true)), Some(cluster)) = (&mut seen, cluster.as_deref()) {
         seen.etcd = etcd::last(&controller.workloads, cluster);
+        let waits = controller.workloads.known.get(&seen.uid).turn_waits;
+        let own = waits.into_iter().find(|(uid, _)| *uid == marker.uid);
+        seen.turn_waits = own.map(|(_, why)| why);
         seen.components = etcd::components(&controller.workloads, cluster, &marker.uid);
         seen.other_control_planes = etcd::others(controller, cluster, &marker.uid);
     }
@@ -126,17 +129,24 @@ pub async fn observe(
     {
         // a look takes time, in which what is waited for may have happened
         node::find(known, cluster.as_deref(), &observed.machine).store(&mut observed);
-        if let (Some(seen), Some(cluster)) = (&mut observed.cluster, cluster.as_deref())
-            && seen.initialized_by.is_some()
-        {
-            (seen.turn, seen.other_turn) = turns(&controller.workloads, cluster);
-        }
+        read_turn_again(controller, &mut observed);
     }
     own_node::check_name(&mut observed);
     etcd::note_address(controller, &mut observed);
     etcd::note_look(controller, &mut observed);
     observed.namesake = node::namesake(controller, cluster.as_deref(), &observed);
     Ok(observed)
+}
+
+/// The turn as it is known after a look at a host, once the control plane exists.
+fn read_turn_again(controller: &Machines, observed: &mut Observed) {
+    let (namespace, name) = (&observed.marker.namespace, &observed.marker.cluster);
+    let cluster = controller.base.stores().clusters.get(namespace, name);
+    let seen = observed.cluster.as_mut();
+    let seen = seen.filter(|seen| seen.initialized_by.is_some());
+    if let (Some(seen), Some(cluster)) = (seen, cluster) {
+        (seen.turn, seen.other_turn) = turns(&controller.workloads, &cluster);
+    }
 }
 
 /// The provider spec: the Machine's own, or a copy of the class's.
@@ -274,6 +284,7 @@ fn observed_cluster(
         initialized_by_secret,
         turn,
         other_turn,
+        turn_waits: None,
         spec,
         name,
     };

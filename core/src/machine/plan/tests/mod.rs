@@ -118,6 +118,7 @@ fn cluster() -> ObservedCluster {
         initialized_by_secret: None,
         turn: None,
         other_turn: None,
+        turn_waits: None,
         in_doubt: None,
         certificates_ready: true,
         external: false,

@@ -168,7 +168,7 @@ fn an_update_has_a_step_and_a_clock_of_its_own() {
     let begun = plan(&observed, at(0));
     let mut new = status(&observed, &begun, &Default::default(), at(0));
     new.conditions = conditions::merge(&new.conditions, &begun.findings, Some(1), at(0));
-    record(&mut new, &begun, at(0));
+    record(&observed, &mut new, &begun, at(0));
     let change = new.change.as_ref().expect("a change");
     let said = (&*change.kind, change.step.as_deref(), change.begun);
     assert_eq!(said, ("Update", Some("Kubelet"), true));

@@ -9,7 +9,6 @@ use super::quorum::{may_restart, members};
 use super::{Step, not, pace};
 use crate::Next;
 use crate::api::conditions::{Finding, Reason};
-use crate::words::word;
 
 /// What it waits for, and whether it asks. `starts`: the plan of the job for which it needs the turn, if one is left.
 pub(super) fn plan(observed: &Observed, starts: impl FnOnce() -> Option<Plan>) -> (Step, bool) {
@@ -44,14 +43,13 @@ pub(super) fn plan(observed: &Observed, starts: impl FnOnce() -> Option<Plan>) -
 /// What it waits for, in condition `UpToDate`.
 fn asks(observed: &Observed, cluster: &ObservedCluster) -> Result<Plan, Finding> {
     may_restart(observed, members(cluster))?;
-    let message = format!(
-        "waiting for the turn to run kubeadm upgrade: one control plane of Cluster {} changes at a time. Who has it, and who waits: tatara describe cluster {} -n {}",
-        cluster.name,
-        word(&cluster.name),
-        observed.marker.namespace
-    );
+    let what = "waiting for the turn to run kubeadm upgrade";
+    let (reason, message) = match &cluster.turn_waits {
+        Some(why) => (Reason::WaitingForTurn, format!("{what}: {why}")),
+        None => (Reason::TakingTurn, what.to_owned()),
+    };
     Ok(Plan {
         next: Next::After(pace::ASK_AGAIN),
-        ..Plan::waiting(not(Reason::WaitingForTurn, message))
+        ..Plan::waiting(not(reason, message))
     })
 }

@@ -5,13 +5,14 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::super::super::observed::Observed;
 use super::super::super::units;
-use super::super::{Action, Plan, job, known_node};
+use super::super::{Action, Plan, Request, job, known_node};
 use super::on_host::OnHost;
 use super::quorum::waits_for_quorum;
 use super::{
     Step, control_plane, differs, end_of_turn, ends, ends::is_unwell, follow, grant,
     has_turn_to_upgrade, is_other, kubelet, not, of_job, runs_other, waiting,
 };
+use crate::api::cluster::TurnAction;
 use crate::api::conditions::{Finding, Reason};
 use crate::api::machine_stage::ChangeStep;
 use crate::node::{JobKind, Observation, PlannedUnit, Wanted};
@@ -99,8 +100,8 @@ impl Left {
 pub(super) struct Decided {
     /// Where it is; `None` where nothing can be done there.
     pub(super) at: Option<ChangeStep>,
-    /// It asks for the turn.
-    pub(super) asks: bool,
+    /// What it asks for the turn for.
+    pub(super) asks: Option<Request>,
     /// What is done.
     pub(super) step: Step,
 }
@@ -109,7 +110,7 @@ impl Decided {
     fn refused(finding: Finding) -> Self {
         Self {
             at: None,
-            asks: false,
+            asks: None,
             step: Step::Waits(finding, None),
         }
     }
@@ -140,9 +141,13 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> D
     } else {
         at.name()
     };
+    let request = Request {
+        action: TurnAction::Upgrade,
+        half_done: host.may_have_stopped() || host.broke_off(JobKind::Upgrade),
+    };
     Decided {
         at: Some(name),
-        asks,
+        asks: asks.then_some(request),
         step,
     }
 }

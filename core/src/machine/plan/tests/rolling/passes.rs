@@ -48,7 +48,7 @@ impl World {
         let mut status = status::status(observed, plan, &object.status, at(self.now));
         let generation = Some(object.generation);
         status.conditions = merge(&status.conditions, &plan.findings, generation, at(self.now));
-        status::record(&mut status, plan, at(self.now));
+        status::record(observed, &mut status, plan, at(self.now));
         reported::stamp(&mut status, at(self.now));
         object.status = status;
     }
@@ -133,6 +133,7 @@ impl World {
                 }
             });
         let observed = planner::Observed {
+            cluster: ("default".into(), "a".into()),
             both: Some(self.known.both.clone()),
             seats: seats.collect(),
         };

@@ -29,7 +29,7 @@ fn archives_of_images_are_imported_before_the_turn_and_before_etcd_is_asked() {
     expect("attached", &runs, &run, says);
     assert_eq!(runs.asks, None);
     let imported = of(&[(JobKind::Images, Succeeded)]);
-    assert_eq!(imported.asks, Some(TurnAction::Upgrade));
+    assert_eq!(imported.asks, Some(request()));
     assert_eq!(imported.actions, []);
     let worker = shows(
         with_archives(old_worker(&[])),

@@ -11,8 +11,8 @@ fn a_control_plane_has_the_turn_while_it_is_updated() {
     let upgrades = [Action::RunJob(JobKind::Upgrade)];
     for members in [&three[..1], &three] {
         let asks = of(&old_control_plane(members, &[]));
-        expect("it asks", &asks, &[], says("UpToDate", "WaitingForTurn"));
-        assert_eq!(asks.asks, Some(TurnAction::Upgrade));
+        expect("it asks", &asks, &[], says("UpToDate", "TakingTurn"));
+        assert_eq!(asks.asks, Some(request()));
         let begin = of(&with_turn(old_control_plane(members, &[]), ME));
         assert_eq!(
             (begin.actions.as_slice(), begin.asks),
@@ -20,11 +20,7 @@ fn a_control_plane_has_the_turn_while_it_is_updated() {
         );
     }
     let another = of(&with_turn(old_control_plane(&three, &[]), OTHER));
-    assert_eq!(
-        another.asks,
-        Some(TurnAction::Upgrade),
-        "it stands in the queue"
-    );
+    assert_eq!(another.asks, Some(request()), "it stands in the queue");
     let told = (
         "UpToDate",
         "WaitingForTurn",

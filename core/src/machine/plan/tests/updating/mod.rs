@@ -18,6 +18,14 @@ use crate::node::Follow;
 
 const OWN: &str = "192.0.2.11";
 
+/// What a control plane asks for whose host is whole.
+fn request() -> Request {
+    Request {
+        action: TurnAction::Upgrade,
+        half_done: false,
+    }
+}
+
 /// A worker of v1.35.4 under a control plane of v1.36.3 that wants v1.36.3; its host shows these jobs, of which one that has
 /// succeeded has the steps of today.
 fn old_worker(jobs: &[(JobKind, UnitState)]) -> Observed {

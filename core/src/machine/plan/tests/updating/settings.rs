@@ -182,10 +182,7 @@ fn an_argument_of_the_api_server_takes_the_turn_and_leaves_the_kubelet() {
         begins.actions.last(),
         Some(&Action::RunJob(JobKind::Upgrade))
     );
-    assert_eq!(
-        (takes.actions.len(), takes.asks),
-        (0, Some(TurnAction::Upgrade))
-    );
+    assert_eq!((takes.actions.len(), takes.asks), (0, Some(request())));
     let Some(Action::RecordSettings { record: begun, .. }) = begins.actions.first() else {
         panic!("{:?}", begins.actions);
     };
