@@ -26,6 +26,15 @@ pub(super) fn in_the_way(observed: &Observed, cluster: &ObservedCluster) -> Opti
     if let Some(turn) = turn_of_another(observed, cluster) {
         return Some(busy(turn, &cluster.uid, &observed.marker));
     }
+    job_of_another(observed, cluster, true)
+}
+
+/// The latter alone. `also_silent`: a host that does not answer counts as well, where its member serves.
+pub(super) fn job_of_another(
+    observed: &Observed,
+    cluster: &ObservedCluster,
+    also_silent: bool,
+) -> Option<String> {
     let mut others = cluster.other_control_planes.iter();
     others.find_map(|other| {
         let name = &other.name;
@@ -35,7 +44,7 @@ pub(super) fn in_the_way(observed: &Observed, cluster: &ObservedCluster) -> Opti
                     "the manager has just started, and asks the host of control-plane Machine {name} whether a job runs there"
                 ));
             }
-            LastLook::Silent if serves(cluster, other) => {
+            LastLook::Silent if also_silent && serves(cluster, other) => {
                 return Some(format!(
                     "the etcd member of control-plane Machine {name} serves, and its host does not answer the manager, which has started anew and cannot tell whether kubeadm runs there: tatara describe machine {name} -n {} says what to correct",
                     observed.marker.namespace

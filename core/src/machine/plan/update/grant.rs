@@ -4,7 +4,8 @@ use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::Observed;
 use super::super::Plan;
 use super::super::doubt::ClusterName;
-use super::super::turn::in_the_way;
+use super::super::turn::{in_the_way, job_of_another};
+use super::on_host::OnHost;
 use super::quorum::{may_restart, members};
 use super::{Step, not, pace};
 use crate::Next;
@@ -35,6 +36,16 @@ pub(super) fn plan(observed: &Observed, starts: impl FnOnce() -> Option<Plan>) -
         Ok(plan) => (Step::goes(plan), true),
         Err(refused) => (Step::Waits(refused, None), false),
     }
+}
+
+/// With the turn: what it waits for before a job starts. The turn may be that of a backup, and another have gone on since; what is
+/// half done does not wait for a host that is silent, for its own member may be down.
+pub(super) fn beside(host: &OnHost<'_>) -> Option<Step> {
+    let observed = host.observed;
+    let cluster = observed.cluster.as_ref();
+    let cluster = cluster.filter(|_| observed.acts_as_control_plane())?;
+    let message = job_of_another(observed, cluster, !host.may_have_stopped())?;
+    Some(Step::Waits(not(Reason::WaitingForTurn, message), None))
 }
 
 /// It asks, once etcd can do without the member of this machine for a while.

@@ -236,7 +236,11 @@ fn plan(
         At::Reporting => Step::goes(reporting(observed)),
         At::Ending => ends::finish(observed),
     };
-    (step, false)
+    let is_start = |action: &Action| matches!(action, Action::RunJob(_));
+    let starts = matches!(at, At::KubeletFirst | At::Upgrade | At::Kubelet)
+        && matches!(&step, Step::Goes(plan) if plan.actions.iter().any(is_start));
+    let waits = starts.then(|| grant::beside(host)).flatten();
+    (waits.unwrap_or(step), false)
 }
 
 fn reporting(observed: &Observed) -> Plan {

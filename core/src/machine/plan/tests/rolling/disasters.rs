@@ -81,6 +81,42 @@ fn without_a_quorum_another_update_that_broke_off_may_go_on() {
     assert!(world.both.secret.has_turn_of(UIDS[1]));
 }
 
+/// The backup has the turn of one that has returned it since, and another has it and goes on, which the backup knows nothing of
+/// (found by the property above).
+#[test]
+fn a_turn_of_a_backup_waits_for_the_job_of_another() {
+    let mut world = World::new();
+    let pass = |world: &mut World, machine| world.pass(machine).expect("a pass");
+    for machine in 0..2 {
+        world.happen(Event::Want { machine }).expect("a wish");
+    }
+    pass(&mut world, 0);
+    world.plan_turns();
+    world.back_up();
+    pass(&mut world, 0);
+    let breaks = Event::Breaks {
+        host: 0,
+        cut: false,
+        down: false,
+    };
+    world.happen(breaks).expect("a failure");
+    pass(&mut world, 0);
+    for _ in 0..2 {
+        pass(&mut world, 1);
+        world.plan_turns();
+    }
+    pass(&mut world, 1);
+    world.restore();
+    world.ask();
+    for host in [1, 0] {
+        pass(&mut world, 0);
+        world.happen(Event::Goes { host }).expect("a step");
+        world.must_hold().expect("one at a time");
+    }
+    let is_running = |run: &Run| matches!(run.state, UnitState::Running(_));
+    assert!(world.sites[1].jobs.iter().any(is_running), "the history");
+}
+
 /// As above, of one host that did not answer a new manager at first.
 #[test]
 fn a_host_that_did_not_answer_a_new_manager_is_asked_again_before_another_changes() {
