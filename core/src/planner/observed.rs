@@ -91,7 +91,7 @@ impl Wants {
         let Some((request, action)) = request.and_then(|one| Some((one, action(one)?))) else {
             return Self::Nothing;
         };
-        let half_done = request.half_done || reported::update_is_begun(machine);
+        let half_done = request.half_done;
         if is_held {
             Self::Held
         } else if is_deleting && !half_done {

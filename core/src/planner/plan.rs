@@ -125,9 +125,12 @@ fn unready(observed: &Observed, seat: &Seat, asks: Asks) -> Option<String> {
     }
     let member = seat.member;
     let may_go_on = member.may_restart || (asks.half_done && !member.serves);
-    (!may_go_on).then(|| {
-        format!("etcd cannot do without its member now; condition EtcdHealthy of Cluster {cluster} says why")
-    })
+    let what = if member.serves {
+        "etcd cannot do without its member now"
+    } else {
+        "no list of etcd members that was read shows that its own serves"
+    };
+    (!may_go_on).then(|| format!("{what}; condition EtcdHealthy of Cluster {cluster} says why"))
 }
 
 /// Why nobody gets the turn: somebody has it, is about to take it before this change, or may be changing its member without it.
@@ -147,11 +150,20 @@ fn obstacle(observed: &Observed, both: &Both, seat: &Seat, asks: Asks) -> Option
         let name = word(name);
         format!("{what}. If it does not proceed: tatara describe machine {name} -n {namespace}")
     };
-    if let Some(turn) = both.holder().filter(|turn| turn.is_later()) {
-        // what it has for one change, a Machine may have for the next
-        let is_own = turn.machine == seat.uid && turn.action != asks.action;
+    // what it has for one change, a Machine may have for the next
+    let is_another =
+        |turn: &&Turn| turn.is_later() && (turn.machine != seat.uid || turn.action == asks.action);
+    if let Some(turn) = both.holder().filter(is_another) {
         let name = &turn.name;
-        return (!is_own).then(|| named(&format!("Machine {name} has the turn"), name));
+        return Some(
+            if observed.seats.iter().any(|seat| seat.uid == turn.machine) {
+                named(&format!("Machine {name} has the turn"), name)
+            } else {
+                format!(
+                    "an etcd member that belongs to no Machine is being removed; condition EtcdHealthy of Cluster {cluster} names it"
+                )
+            },
+        );
     }
     let others = || observed.seats.iter().filter(|other| other.uid != seat.uid);
     if let Some(other) = others().find(|other| is_in_the_way(other)) {

@@ -109,6 +109,13 @@ fn one_machine_gets_the_turn_that_asks_for_it_while_nobody_has_it() {
     expect("it has it", of("a", UPGRADE), both(), None);
     let join = of("a", TurnAction::Join);
     expect("it has it for what it did before", join, both(), Some("a"));
+    let runs = Seat {
+        runs: Some(JobKind::Upgrade),
+        ..idle("b")
+    };
+    // after a restore, nobody may know of that job
+    let join = of("a", TurnAction::Join);
+    expect("and a job runs", join, vec![asks("a"), runs], None);
     let orphan = of("cluster", TurnAction::Remove);
     expect("the Cluster removes a member", orphan, both(), None);
     // that turn is free: init is recorded

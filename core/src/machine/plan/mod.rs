@@ -145,7 +145,7 @@ impl Plan {
             return false;
         };
         // a wait that was found is why it lasts
-        let is_wait = stuck::is_wait(observed, found.reason());
+        let is_wait = stuck::is_wait(observed, &found);
         self.findings.retain(|old| {
             let is_over = old.condition == ConditionType::Progressing && is_wait;
             !is_over && old.condition != ConditionType::Ready && old.condition != found.condition

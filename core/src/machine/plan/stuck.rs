@@ -241,9 +241,11 @@ fn of_drain(observed: &Observed, reason: Reason) -> Option<Awaited> {
     of(reason).filter(|awaited| *awaited != Awaited::Pods || has_limit)
 }
 
-/// Whether somebody or something is waited for where this is the reason.
-pub(super) fn is_wait(observed: &Observed, reason: Reason) -> bool {
-    of_drain(observed, reason).is_some()
+/// Whether somebody or something else is waited for where this was found.
+pub(super) fn is_wait(observed: &Observed, found: &Finding) -> bool {
+    let is_own = found.condition == ConditionType::Updating
+        && found.reason() == Reason::WaitingForControlPlane;
+    !is_own && of_drain(observed, found.reason()).is_some()
 }
 
 fn of_pause_or_drain(plan: &Plan) -> Option<Awaited> {

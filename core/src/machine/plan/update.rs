@@ -90,11 +90,7 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
             followed(observed)
         }
         Contact::Unreachable { reason, message } => {
-            let message = trouble::out_of_reach(observed, *reason, message);
-            if !is_begun {
-                return wait(plan, not(*reason, message), false);
-            }
-            waiting(*reason, message)
+            waiting(*reason, trouble::out_of_reach(observed, *reason, message))
         }
         Contact::Seen(seen) => {
             let decided = steps::next(observed, seen, now);
