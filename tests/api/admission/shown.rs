@@ -47,6 +47,8 @@ fn columns_answer_the_question_and_short_names_work() {
     let status = json!({ "status": {
         "phase": "Running", "host": "h", "nodeRef": { "name": "n" }, "versions": { "kubelet": "v1.36.2" },
         "addresses": [{ "type": "InternalIP", "address": "192.0.2.10" }],
+        "stage": { "name": "Running", "since": "2026-01-01T00:00:00Z", "waitsFor": "Budget" },
+        "change": { "kind": "Update", "step": "Drain", "begun": true, "since": "2026-01-01T00:00:00Z" },
         "conditions": [{ "type": "Ready", "status": "True", "reason": "NodeReady", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z" }],
     } });
     plane
@@ -63,8 +65,25 @@ fn columns_answer_the_question_and_short_names_work() {
     let expected = ["a", "c", "n", "Running", "True", "NodeReady", "v1.36.3"];
     assert_eq!(row, expected);
     let (head, row) = table(plane, "ma -n columns -o wide", "a");
-    assert_eq!(head[8..], ["PROVIDER ID", "ADDRESS", "HOST", "RUNNING"]);
-    let expected = ["other://rack/1", "192.0.2.10", "h", "v1.36.2"];
+    let wide = [
+        "PROVIDER ID",
+        "ADDRESS",
+        "HOST",
+        "RUNNING",
+        "STAGE",
+        "CHANGE",
+        "WAITS FOR",
+    ];
+    assert_eq!(head[8..], wide);
+    let expected = [
+        "other://rack/1",
+        "192.0.2.10",
+        "h",
+        "v1.36.2",
+        "Running",
+        "Drain",
+        "Budget",
+    ];
     assert_eq!(row[8..], expected);
 
     for (what, head) in [
