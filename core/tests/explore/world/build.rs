@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use k8s_openapi::api::core::v1::{NodeAddress, ObjectReference};
+use k8s_openapi::api::core::v1::NodeAddress;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
 use kube::core::ObjectMeta;
 use serde_json::{Value, json};
-use tatara_core::api::cluster::{Turn, TurnAction};
+use tatara_core::api::cluster::Turn;
 use tatara_core::api::conditions::{ConditionType, Reason};
 use tatara_core::api::host::{ConsumerRef, HostFacts};
-use tatara_core::api::machine::{MachineSpec, MachineStatus, MachineVersions};
-use tatara_core::api::machine_stage::{Clock, ReportedChange, TurnRequest};
+use tatara_core::api::machine::{MachineSpec, MachineVersions};
 use tatara_core::api::names::{
     ANNOTATION_HOST, ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_SETTINGS,
     ANNOTATION_SETTINGS_WRITING, ANNOTATION_TURN, FINALIZER_CLUSTER, FINALIZER_IN_USE,
@@ -21,10 +20,9 @@ use tatara_core::api::names::{
 use tatara_core::api::provider_spec::ProviderSpec;
 use tatara_core::api::{self, MachineProviderSpec};
 use tatara_core::control_plane::turn::{Both, Holder, Marks as CoreMarks};
-use tatara_core::machine::reported::{stamp, take_over};
 use tatara_core::node::Marker;
 
-use super::state::{CLUSTER, Host, Machine, Marks, Objects, Status, Version};
+use super::state::{CLUSTER, Host, Machine, Marks, Objects, Version};
 
 /// UIDs of the Machines.
 pub const UIDS: [&str; 5] = [
@@ -151,7 +149,7 @@ pub fn machine(which: usize, of: &Machine) -> Arc<api::Machine> {
         uid: Some(UIDS[which].into()),
         ..ObjectMeta::default()
     };
-    let mut status = status(&of.status);
+    let mut status = super::status::built(&of.status);
     let place = of.chosen.map(|host| NodeAddress {
         type_: "InternalIP".into(),
         address: address(host.into()).into(),
@@ -161,7 +159,7 @@ pub fn machine(which: usize, of: &Machine) -> Arc<api::Machine> {
     Arc::new(machine)
 }
 
-fn condition(
+pub fn condition(
     name: ConditionType,
     status: Option<bool>,
     reason: Reason,
@@ -185,98 +183,8 @@ fn word(status: Option<bool>) -> &'static str {
     }
 }
 
-fn truth(word: &str) -> Option<bool> {
-    match word {
-        "True" => Some(true),
-        "False" => Some(false),
-        _ => None,
-    }
-}
-
-/// A status as it stands in the API.
-pub fn status(of: &Status) -> MachineStatus {
-    let mut conditions = Vec::new();
-    if let Some(reason) = of.updating {
-        conditions.push(condition(ConditionType::Updating, Some(true), reason, true));
-    }
-    if of.draining {
-        let reason = Reason::Draining;
-        conditions.push(condition(ConditionType::Draining, Some(true), reason, true));
-    }
-    if let Some((status, reason, current)) = of.up_to_date {
-        conditions.push(condition(ConditionType::UpToDate, status, reason, current));
-    }
-    if let Some((status, reason)) = of.bootstrap {
-        conditions.push(condition(
-            ConditionType::BootstrapReady,
-            status,
-            reason,
-            true,
-        ));
-    }
-    if let Some(healthy) = of.healthy {
-        let (name, reason) = (ConditionType::NodeHealthy, Reason::NodeReady);
-        conditions.push(condition(name, Some(healthy), reason, true));
-    }
-    let mut status = MachineStatus {
-        node_ref: of.node.map(|node| ObjectReference {
-            name: Some(host_name(node.into()).into()),
-            uid: Some(node_uid(node.into())),
-            ..ObjectReference::default()
-        }),
-        versions: of.kubelet.map(|kubelet| MachineVersions {
-            kubelet: version(kubelet).into(),
-            control_plane: of.runs.map(|runs| version(runs).into()),
-        }),
-        conditions,
-        ..MachineStatus::default()
-    };
-    status.turn_request = of.asks.map(|half_done| TurnRequest {
-        half_done,
-        action: TurnAction::Upgrade.as_str().into(),
-        since: Time(at(0)),
-    });
-    // as the manager records beside the conditions
-    let conditions = status.clone();
-    take_over(&mut status, &conditions);
-    status.change = of.updating.map(|_| ReportedChange {
-        kind: "Update".into(),
-        step: None,
-        begun: true,
-        clock: Clock::begun(None, at(0)),
-    });
-    status.recorded_at.clone_from(&status.last_updated);
-    stamp(&mut status, at(0));
-    status
-}
-
 pub fn node_uid(host: usize) -> String {
     format!("node-{host}")
-}
-
-/// Of a status what decisions read.
-pub fn compact(of: &MachineStatus) -> Status {
-    let find = |name: ConditionType| {
-        let mut all = of.conditions.iter();
-        let found = all.find(|condition| condition.type_ == name.as_str())?;
-        let reason = Reason::parse(&found.reason)?;
-        let is_current = found.observed_generation == Some(1);
-        Some((truth(&found.status), reason, is_current))
-    };
-    let holds = |name| find(name).filter(|(status, ..)| *status == Some(true));
-    let node = of.node_ref.as_ref().and_then(|node| node.name.as_deref());
-    let versions = of.versions.as_ref();
-    Status {
-        node: node.map(|name| u8::try_from(host_named(name)).expect("few")),
-        kubelet: versions.map(|versions| version_of(&versions.kubelet)),
-        runs: versions.and_then(|all| all.control_plane.as_deref().map(version_of)),
-        updating: holds(ConditionType::Updating).map(|(_, reason, _)| reason),
-        draining: holds(ConditionType::Draining).is_some(),
-        up_to_date: find(ConditionType::UpToDate),
-        bootstrap: find(ConditionType::BootstrapReady).map(|(status, reason, _)| (status, reason)),
-        healthy: find(ConditionType::NodeHealthy).and_then(|(status, ..)| status),
-        asks: of.turn_request.as_ref().map(|asks| asks.half_done),
-    }
 }
 
 /// A Host as it stands in the API.

@@ -19,5 +19,6 @@ pub mod scope;
 pub mod settings;
 pub mod shown;
 pub mod state;
+pub mod status;
 pub mod text;
 pub mod view;

@@ -9,8 +9,9 @@ use tatara_core::machine::plan::{self, Plan, update};
 use tatara_core::machine::{LastLook, Observed, status};
 use tatara_core::{Plan as _, Reports};
 
-use super::build::{at, compact, status as built};
+use super::build::at;
 use super::state::{Late, State, Status};
+use super::status::{built, compact};
 use super::view::View;
 
 /// How a pass does not come to its end.
