@@ -104,13 +104,12 @@ impl Wants {
 
 /// Whether a Machine in deletion waits for nothing but the turn, by what it said last.
 fn waits_to_leave(machine: &Machine) -> bool {
-    let status = machine.status.as_ref();
-    let deleting = status.and_then(|status| find(&status.conditions, ConditionType::Deleting));
-    let is_drained = |machine: &Machine| {
-        let status = machine.status.as_ref();
-        !status.is_some_and(|status| is_true(&status.conditions, ConditionType::Draining))
+    let Some(status) = &machine.status else {
+        return false;
     };
-    deleting.is_some_and(|said| said.reason == Reason::WaitingForTurn) && is_drained(machine)
+    let deleting = find(&status.conditions, ConditionType::Deleting);
+    deleting.is_some_and(|said| said.reason == Reason::WaitingForTurn)
+        && !is_true(&status.conditions, ConditionType::Draining)
 }
 
 impl MemberView {

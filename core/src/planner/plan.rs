@@ -52,20 +52,11 @@ impl crate::Plan for Plan {
     }
 }
 
-/// The order in which Machines get the turn: smaller is sooner. Another kind of change gets its line here.
-fn rank(asks: Asks) -> u8 {
-    match (asks.half_done, asks.action) {
-        // what is half done is brought to its end first: its member may be down
-        (true, _) => 0,
-        (false, TurnAction::Init | TurnAction::Remove | TurnAction::Join) => 1,
-        (false, TurnAction::Upgrade) => 2,
-    }
-}
-
 /// Who gets the turn next.
 pub fn plan(observed: &Observed) -> Plan {
     let mut queue: Vec<(&Seat, Asks)> = observed.seats.iter().filter_map(asking).collect();
-    queue.sort_by_key(|(seat, asks)| (rank(*asks), &seat.name));
+    // what is half done is brought to its end first: its member may be down
+    queue.sort_by_key(|(seat, asks)| (!asks.half_done, &seat.name));
     let is_held = |seat: &Seat| seat.wants == Wants::Held;
     if queue.is_empty() && !observed.seats.iter().any(is_held) {
         return Plan::default();

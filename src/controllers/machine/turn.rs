@@ -55,23 +55,14 @@ pub async fn take(
     observed: &Observed,
     action: TurnAction,
 ) -> Result<Option<Finding>, ReconcileError> {
-    let wanted = live::turn::wanted(observed, action);
-    let Some(cluster) = stored(turns, &observed.marker) else {
-        return Err(ReconcileError::other(
-            "take the turn",
-            "the Cluster was deleted",
-        ));
-    };
+    let cluster = its_cluster(turns, observed)?;
     if action == TurnAction::Init {
         if let Some(doubt) = witness::ask(turns, observed).await {
             return Ok(Some(doubt));
         }
         turns.hosts.sightings.forget_ended(observed.uid());
     }
-    let step = go(turns, &cluster, |both| turn::take(both, &wanted)).await?;
-    let uid = cluster.uid().unwrap_or_default();
-    let outcome = live::turn::taken(&observed.marker, &uid, action, step);
-    finding(outcome, "take the control-plane turn")
+    move_turn(turns, observed, &cluster, action, turn::take).await
 }
 
 /// Gives the turn to a Machine that asks for it, if nobody has it by now.
@@ -98,17 +89,28 @@ pub async fn hold(
     observed: &Observed,
     action: TurnAction,
 ) -> Result<Option<Finding>, ReconcileError> {
+    let cluster = its_cluster(turns, observed)?;
+    move_turn(turns, observed, &cluster, action, turn::hold).await
+}
+
+/// What came of taking, or holding, the turn for this.
+async fn move_turn(
+    turns: &Turns,
+    observed: &Observed,
+    cluster: &Cluster,
+    action: TurnAction,
+    decide: fn(&Both, &Turn) -> Step,
+) -> Result<Option<Finding>, ReconcileError> {
     let wanted = live::turn::wanted(observed, action);
-    let Some(cluster) = stored(turns, &observed.marker) else {
-        return Err(ReconcileError::other(
-            "hold the turn",
-            "the Cluster was deleted",
-        ));
-    };
-    let step = go(turns, &cluster, |both| turn::hold(both, &wanted)).await?;
+    let step = go(turns, cluster, |both| decide(both, &wanted)).await?;
     let uid = cluster.uid().unwrap_or_default();
     let outcome = live::turn::taken(&observed.marker, &uid, action, step);
-    finding(outcome, "hold the control-plane turn")
+    finding(outcome, "take the control-plane turn")
+}
+
+fn its_cluster(turns: &Turns, observed: &Observed) -> Result<Arc<Cluster>, ReconcileError> {
+    let cluster = stored(turns, &observed.marker);
+    cluster.ok_or_else(|| ReconcileError::other("take the turn", "the Cluster was deleted"))
 }
 
 /// Returns the turn that this Machine has on the Cluster, the CA Secret, or both.

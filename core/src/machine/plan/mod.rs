@@ -3,6 +3,7 @@
 mod action;
 pub mod addons;
 pub mod address;
+mod awaited;
 pub mod claim;
 pub mod correct;
 pub mod crowd;
@@ -145,7 +146,7 @@ impl Plan {
             return false;
         };
         // a wait that was found is why it lasts
-        let is_wait = stuck::is_wait(observed, &found);
+        let is_wait = awaited::is_wait(observed, &found);
         self.findings.retain(|old| {
             let is_over = old.condition == ConditionType::Progressing && is_wait;
             !is_over && old.condition != ConditionType::Ready && old.condition != found.condition
