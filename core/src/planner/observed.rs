@@ -94,7 +94,7 @@ impl Wants {
         let half_done = request.half_done;
         if is_held {
             Self::Held
-        } else if is_deleting && !half_done {
+        } else if is_deleting && !half_done && !reported::update_is_begun(machine) {
             Self::Nothing
         } else {
             Self::Asks(Asks { action, half_done })

@@ -1,9 +1,11 @@
 //! Who gets the turn, by what is known of a control plane.
 
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::*;
 use crate::Next;
+use crate::api::Machine;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::control_plane::turn::{Both, Holder, Marks};
 use crate::machine::LastLook;
@@ -257,6 +259,29 @@ fn while_somebody_waits_it_is_planned_again() {
     assert!(
         why.contains("kubeadm may be changing the member of Machine b"),
         "{why}"
+    );
+}
+
+/// The last control plane stays, and its update is brought to its end.
+#[test]
+fn one_in_deletion_asks_for_what_it_has_begun_alone() {
+    let time = "2026-11-29T08:00:00Z";
+    let of = |begun: bool, half_done: bool| {
+        let machine = json!({
+            "metadata": { "name": "a", "deletionTimestamp": time },
+            "spec": { "providerSpec": {} },
+            "status": {
+                "lastUpdated": time, "recordedAt": time,
+                "change": { "kind": "Update", "begun": begun, "since": time },
+                "turnRequest": { "action": "upgrade", "halfDone": half_done, "since": time },
+            },
+        });
+        let machine: Machine = serde_json::from_value(machine).expect("a Machine");
+        Wants::of(&machine, false) != Wants::Nothing
+    };
+    assert_eq!(
+        [of(false, false), of(true, false), of(false, true)],
+        [false, true, true]
     );
 }
 

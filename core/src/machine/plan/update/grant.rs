@@ -7,9 +7,10 @@ use super::super::doubt::ClusterName;
 use super::super::turn::{in_the_way, job_of_another};
 use super::on_host::OnHost;
 use super::quorum::{may_restart, members};
-use super::{Step, not, pace};
+use super::{Step, end_of_turn, not, pace};
 use crate::Next;
 use crate::api::conditions::{Finding, Reason};
+use crate::machine::LastLook;
 
 /// What it waits for, and whether it asks. `starts`: the plan of the job for which it needs the turn, if one is left.
 pub(super) fn plan(observed: &Observed, starts: impl FnOnce() -> Option<Plan>) -> (Step, bool) {
@@ -39,13 +40,17 @@ pub(super) fn plan(observed: &Observed, starts: impl FnOnce() -> Option<Plan>) -
 }
 
 /// With the turn: what it waits for before a job starts. The turn may be that of a backup, and another have gone on since; what is
-/// half done does not wait for a host that is silent, for its own member may be down.
+/// half done does not wait for a host that is silent, for its own member may be down. What is whole returns the turn, which who is in
+/// its way may need to leave; not while a new manager has only to ask a host first.
 pub(super) fn beside(host: &OnHost<'_>) -> Option<Step> {
     let observed = host.observed;
     let cluster = observed.cluster.as_ref();
     let cluster = cluster.filter(|_| observed.acts_as_control_plane())?;
-    let message = job_of_another(observed, cluster, !host.may_have_stopped())?;
-    Some(Step::Waits(not(Reason::WaitingForTurn, message), None))
+    let message = job_of_another(observed, cluster, !host.is_half_done())?;
+    let mut others = cluster.other_control_planes.iter();
+    let is_asked = others.all(|other| other.look != LastLook::Never);
+    let over = end_of_turn(observed).filter(|_| is_asked && host.is_whole());
+    Some(Step::Waits(not(Reason::WaitingForTurn, message), over))
 }
 
 /// It asks, once etcd can do without the member of this machine for a while.

@@ -66,6 +66,11 @@ impl OnHost<'_> {
         self.is_half_upgraded() || self.broke_off(JobKind::Kubelet)
     }
 
+    /// The same, also of an earlier attempt, of which the last one says nothing.
+    pub(super) fn is_half_done(&self) -> bool {
+        self.may_have_stopped() || self.broke_off(JobKind::Upgrade)
+    }
+
     /// kubeadm has not changed its static pods, or its settings alone, with which they serve.
     pub(super) fn is_whole(&self) -> bool {
         let serves = || runs_other(self.observed) == Some(false) && !is_unwell(self.observed);

@@ -8,7 +8,6 @@ use super::on_host::{OnHost, on_host};
 use super::{Step, end_of_turn, not};
 use crate::api::conditions::{Finding, Reason};
 use crate::control_plane::{Change, Member, Members, permits};
-use crate::node::JobKind;
 
 /// A control plane waits until etcd can do without its member for a while. Its member serves, so it returns the turn; where kubeadm
 /// may have changed its static pods, only if what is in the way may not end without that turn.
@@ -67,9 +66,7 @@ pub fn may_restart(
             let member = observed.member(members);
             member.is_none_or(|member| members.trouble(member).is_some())
         });
-    // an earlier attempt may have stopped it, of which the last one says nothing
-    let is_ours = |host: &OnHost<'_>| host.may_have_stopped() || host.broke_off(JobKind::Upgrade);
-    if is_down && on_host(observed).as_ref().is_some_and(is_ours) {
+    if is_down && on_host(observed).is_some_and(|host| host.is_half_done()) {
         return Ok(());
     }
     let members = members.map_err(|why| {

@@ -143,7 +143,7 @@ pub(super) fn next(observed: &Observed, seen: &Observation, now: Timestamp) -> D
     };
     let request = Request {
         action: TurnAction::Upgrade,
-        half_done: host.may_have_stopped() || host.broke_off(JobKind::Upgrade),
+        half_done: host.is_half_done(),
     };
     Decided {
         at: Some(name),

@@ -3,6 +3,36 @@
 use super::*;
 use crate::machine::plan::update;
 
+/// Who is in its way may need the turn to leave.
+#[test]
+fn one_that_is_whole_returns_its_turn_where_another_holds_it_up() {
+    let with = |look| {
+        let granted = with_turn(
+            old_control_plane(&[OWN, "192.0.2.21", "192.0.2.22"], &[]),
+            ME,
+        );
+        let granted = with_cluster(granted, |cluster| {
+            cluster.other_control_planes = vec![crate::machine::ControlPlaneMachine {
+                name: "cp-1".into(),
+                address: Some("192.0.2.21".into()),
+                look,
+                runs: look.job(),
+                ..Default::default()
+            }];
+        });
+        let plan = plan(&granted, at(0));
+        let returns = |action: &Action| matches!(action, Action::ReturnTurn(_));
+        let starts = |action: &Action| matches!(action, Action::RunJob(_));
+        let is = |what: fn(&Action) -> bool| plan.actions.iter().any(what);
+        (is(returns), is(starts))
+    };
+    assert_eq!(with(LastLook::Idle), (false, true));
+    assert_eq!(with(LastLook::Runs(JobKind::Join)), (true, false));
+    assert_eq!(with(LastLook::Silent), (true, false));
+    // that host is asked in a moment
+    assert_eq!(with(LastLook::Never), (false, false));
+}
+
 #[test]
 fn a_control_plane_has_the_turn_while_it_is_updated() {
     use UnitState::Succeeded;
