@@ -32,6 +32,16 @@ pub fn power_cut(fleet: &Fleet) {
     while attached.next() != Some(Event::Progress(at("long", 2, 2))) {}
     fleet.shell("a", "systemctl kill --signal=KILL tatara-m1-init.service");
     assert_eq!(end(&attached.rest()), &interrupted);
+    // a step outlives the process of its unit by some seconds: the end comes with the last of them
+    let lingers = "trap 'sleep 3' TERM; sleep 1000 & wait";
+    let work = unit(JobKind::Init, &[("one", "true"), ("long", lingers)]);
+    let mut attached = fleet.attach("a", &start_and_follow(&ours, &work, EPOCH, now()).unwrap());
+    while attached.next() != Some(Event::Progress(at("long", 2, 2))) {}
+    fleet.shell(
+        "a",
+        "systemctl kill --kill-whom=main --signal=KILL tatara-m1-init.service",
+    );
+    assert_eq!(end(&attached.rest()), &interrupted);
 }
 
 /// As where the Cluster of the Machine is deleted: what needs it is interrupted, with all its processes, and the next unit starts.
