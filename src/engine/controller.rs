@@ -149,9 +149,14 @@ pub trait Controller: Send + Sync + 'static {
         now: Timestamp,
     ) -> impl Future<Output = Result<ActionOutcome, ReconcileError>> + Send;
 
-    /// The facts once all actions of a plan have succeeded, if these are known without another look: where nothing else is to be
-    /// done then, that is reported at once, and others need not wait for the next pass.
-    fn after(&self, _observed: &Self::Observed, _plan: &Self::Plan) -> Option<Self::Observed> {
+    /// Facts and plan once all actions of a plan were done, if these are known without another look: that is reported at once, and
+    /// others need not wait for the next pass. Nothing of that plan is carried out.
+    fn after(
+        &self,
+        _observed: &Self::Observed,
+        _plan: &Self::Plan,
+        _now: Timestamp,
+    ) -> Option<(Self::Observed, Self::Plan)> {
         None
     }
 

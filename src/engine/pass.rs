@@ -84,7 +84,7 @@ struct Outcome {
     noted: Option<Finding>,
     found: Option<Finding>,
     failed: Option<ReconcileError>,
-    /// How many actions have succeeded, with nothing else to say.
+    /// How many actions were done.
     done: usize,
 }
 
@@ -93,7 +93,10 @@ impl Outcome {
     fn take(&mut self, done: ActionOutcome) -> bool {
         match done {
             ActionOutcome::Yes => self.done += 1,
-            ActionOutcome::Noted(finding) => self.noted = Some(finding),
+            ActionOutcome::Noted(finding) => {
+                self.done += 1;
+                self.noted = Some(finding);
+            }
             ActionOutcome::LookAgain(after) => self.next = self.next.sooner(Next::After(after)),
             ActionOutcome::Failed(error) => self.failed = Some(error),
             ActionOutcome::Refused(finding, after) => {
@@ -134,16 +137,10 @@ impl<C: Controller> Pass<'_, C> {
             self.report(&plan).await?;
         }
         let outcome = outcome?;
-        if outcome.done == acts
-            && let Some(after) = self.controller.after(&self.observed, &plan)
-        {
-            let ended = C::plan(&after, clock::now());
-            if ended.actions().is_empty() {
-                (self.observed, plan) = (after, ended);
-                self.report(&plan).await?;
-            }
-        }
-        if self.learn(&mut plan, outcome.noted, outcome.found) {
+        let after = |controller: &C| controller.after(&self.observed, &plan, clock::now());
+        let ended = (outcome.done == acts).then(|| after(self.controller));
+        let has_ended = ended.flatten().map(|ended| (self.observed, plan) = ended);
+        if self.learn(&mut plan, outcome.noted, outcome.found) || has_ended.is_some() {
             self.report(&plan).await?;
         }
         if let Some(error) = outcome.failed {

@@ -165,7 +165,7 @@ impl Turn {
 }
 
 /// The operation that a turn permits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TurnAction {
     /// `kubeadm init`: moves to another machine only on proof that it did not and will not happen.

@@ -80,9 +80,10 @@ pub struct ReportedChange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnRequest {
-    /// The action of the turn: upgrade. Joins and departures take the turn themselves.
+    /// The action of the turn: join, remove (of its etcd member, when it leaves), or upgrade.
     pub action: String,
-    /// Whether a job broke off on its host that may have stopped its etcd member: it is brought to its end first.
+    /// Whether that was begun, which is brought to its end first: a job broke off on its host that may have stopped its etcd member,
+    /// or an attempt to join left one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub half_done: bool,
     /// Since when it asks.

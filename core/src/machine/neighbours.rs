@@ -25,8 +25,6 @@ pub struct Neighbours {
     pub ahead: Option<String>,
     /// Another Machine whose node follows the settings of the Cluster before this one; determined once it is behind.
     pub follows_before: Option<String>,
-    /// A control-plane Machine that is prepared, and waits for nothing but the turn to join; determined for one that is deleted.
-    pub joins: Option<String>,
     /// Another Node takes ordinary pods, so that this one can be drained.
     pub take_pods: bool,
 }
@@ -75,15 +73,6 @@ pub fn moves_version(machine: &Machine, for_control_plane: bool) -> bool {
         told.is_some_and(|told| told.status == Status::True && told.reason == Reason::Draining)
     };
     !(has_version && (follows_settings() || (!for_control_plane && is_drained())))
-}
-
-/// Whether a control-plane Machine is prepared, and waits for nothing but the turn to join, by what it said last.
-pub fn is_ready_to_join(machine: &Machine) -> bool {
-    let conditions = machine.status.as_ref().map(|status| &status.conditions);
-    let said = conditions.and_then(|all| find(all, ConditionType::BootstrapReady));
-    let waits = [Reason::WaitingForTurn, Reason::TakingTurn];
-    machine.metadata.deletion_timestamp.is_none()
-        && said.is_some_and(|said| waits.iter().any(|reason| said.reason == *reason))
 }
 
 /// A control-plane Machine that is not being deleted.

@@ -3,16 +3,14 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{NodeAddress, ObjectReference};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 
 use super::observed::{Lookup, Observed, Placement};
-use super::plan::{Phase, Plan, Request, marks, membership, stuck, terminal};
+use super::plan::{Phase, Plan, marks, membership, stuck, terminal};
 use super::reported;
 use crate::TRANSIENT;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
 use crate::api::machine::{MachineStatus, MachineVersions};
-use crate::api::machine_stage::TurnRequest;
 use crate::control_plane::component::Component;
 
 /// Conditions whose news is worth an Event.
@@ -150,15 +148,7 @@ pub fn status(
         conditions,
         phase: Some(plan.phase.as_str().into()),
         stage: stuck::clock(observed, plan, old.stage.as_ref(), now),
-        turn_request: plan.asks.map(|Request { action, half_done }| {
-            let same = old.turn_request.as_ref();
-            let same = same.filter(|request| request.action == action.as_str());
-            TurnRequest {
-                action: action.as_str().into(),
-                half_done,
-                since: same.map_or(Time(now), |request| request.since.clone()),
-            }
-        }),
+        turn_request: plan.asks.map(|asks| asks.told(old, now)),
         ..old.clone()
     };
     let failure = terminal(observed, plan);

@@ -4,8 +4,8 @@
 //! just before it acts, that it has the turn. The turn is the annotation on the CA Secret, written by compare-and-swap, so that a
 //! planner of a manager that does not lead any more and this one exclude each other.
 //!
-//! Absent: `kubeadm init`, which is elected by evidence on hosts; joins and departures, which take the turn themselves; the end of a
-//! turn, which its Machine proves.
+//! Absent: `kubeadm init`, which is elected by evidence on hosts; the removal of a member that belongs to no Machine, for which the
+//! Cluster takes the turn; the end of a turn, which its Machine proves.
 
 mod observed;
 mod plan;

@@ -6,7 +6,6 @@ use crate::api::conditions::{ConditionType, Reason, find, is_true};
 use crate::api::machine_stage::TurnRequest;
 use crate::control_plane::turn::Both;
 use crate::control_plane::{Change, Members, permits};
-use crate::machine::neighbours::is_ready_to_join;
 use crate::machine::{LastLook, reported};
 use crate::node::JobKind;
 
@@ -50,8 +49,8 @@ pub enum Wants {
     Held,
     /// It asks for it.
     Asks(Asks),
-    /// It takes the turn itself, to join or to leave, as soon as nobody has it.
-    Takes,
+    /// It asks for it to leave as soon as it is drained, and waits to be: until nobody has the turn.
+    Soon,
 }
 
 /// What a Machine asks the turn for.
@@ -59,7 +58,7 @@ pub enum Wants {
 pub struct Asks {
     /// What it is about to do.
     pub action: TurnAction,
-    /// It was begun, and is half done: its member may be down.
+    /// It was begun, and is half done: its member may be down, or is one that an attempt to join left.
     pub half_done: bool,
 }
 
@@ -79,9 +78,6 @@ impl Wants {
             return Self::Nothing;
         };
         let is_deleting = machine.metadata.deletion_timestamp.is_some();
-        if !is_held && (is_ready_to_join(machine) || (is_deleting && waits_to_leave(machine))) {
-            return Self::Takes;
-        }
         // what an older release left there is nobody's request
         let request = status
             .turn_request
@@ -89,20 +85,26 @@ impl Wants {
             .filter(|_| reported::has_fields(status));
         let action = |request: &TurnRequest| TurnAction::parse(&request.action);
         let Some((request, action)) = request.and_then(|one| Some((one, action(one)?))) else {
-            return Self::Nothing;
+            let waits = !is_held && is_deleting && waits_to_leave(machine);
+            return if waits { Self::Soon } else { Self::Nothing };
         };
         let half_done = request.half_done;
-        if is_held {
-            Self::Held
-        } else if is_deleting && !half_done && !reported::update_is_begun(machine) {
-            Self::Nothing
-        } else {
-            Self::Asks(Asks { action, half_done })
+        // what it asked for before it was deleted, or is not by an older backup
+        let counts = match action {
+            TurnAction::Init => false,
+            TurnAction::Join => !is_deleting,
+            TurnAction::Remove => is_deleting,
+            TurnAction::Upgrade => !is_deleting || half_done || reported::update_is_begun(machine),
+        };
+        match (counts, is_held) {
+            (false, _) => Self::Nothing,
+            (true, true) => Self::Held,
+            (true, false) => Self::Asks(Asks { action, half_done }),
         }
     }
 }
 
-/// Whether a Machine in deletion waits for nothing but the turn, by what it said last.
+/// Whether a Machine in deletion waits until nobody has the turn, by what it said last.
 fn waits_to_leave(machine: &Machine) -> bool {
     let Some(status) = &machine.status else {
         return false;

@@ -55,8 +55,7 @@ impl crate::Plan for Plan {
 /// Who gets the turn next.
 pub fn plan(observed: &Observed) -> Plan {
     let mut queue: Vec<(&Seat, Asks)> = observed.seats.iter().filter_map(asking).collect();
-    // what is half done is brought to its end first: its member may be down
-    queue.sort_by_key(|(seat, asks)| (!asks.half_done, &seat.name));
+    queue.sort_by_key(|(seat, asks)| (place(seat, *asks), &seat.name));
     let is_held = |seat: &Seat| seat.wants == Wants::Held;
     if queue.is_empty() && !observed.seats.iter().any(is_held) {
         return Plan::default();
@@ -87,11 +86,35 @@ pub fn plan(observed: &Observed) -> Plan {
     plan
 }
 
-/// What a Machine asks for, of what is granted: for the rest, Machines take the turn themselves.
+/// The order of changes, of several that are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// What is half done is brought to its end: its member may be down.
+    HalfDone,
+    /// A member that does not serve goes: none joins beside it.
+    LeavesBroken,
+    /// One more joins, before one that serves goes: etcd has a member more meanwhile.
+    Joins,
+    /// One that serves goes.
+    Leaves,
+    /// An update begins.
+    Updates,
+}
+
+fn place(seat: &Seat, asks: Asks) -> Place {
+    match asks.action {
+        _ if asks.half_done => Place::HalfDone,
+        TurnAction::Remove if !seat.member.serves => Place::LeavesBroken,
+        TurnAction::Init | TurnAction::Join => Place::Joins,
+        TurnAction::Remove => Place::Leaves,
+        TurnAction::Upgrade => Place::Updates,
+    }
+}
+
 fn asking(seat: &Seat) -> Option<(&Seat, Asks)> {
     match seat.wants {
-        Wants::Asks(asks) if asks.action == TurnAction::Upgrade => Some((seat, asks)),
-        _ => None,
+        Wants::Asks(asks) => Some((seat, asks)),
+        Wants::Nothing | Wants::Held | Wants::Soon => None,
     }
 }
 
@@ -104,15 +127,22 @@ fn grant(seat: &Seat, asks: Asks) -> Action {
 }
 
 /// Why a Machine could not go on with the turn, and would only give it back: this manager has not asked its host, or etcd cannot do
-/// without its member. What is half done may be what that lacks.
+/// without its member. What is half done may be what that lacks. One that leaves needs no host, and whether etcd takes, or can do
+/// without, a member, each asks of etcd before it asks for the turn.
 fn unready(observed: &Observed, seat: &Seat, asks: Asks) -> Option<String> {
     let (_, cluster) = &observed.cluster;
+    if asks.action == TurnAction::Remove {
+        return None;
+    }
     match seat.look {
         LastLook::Never => {
             return Some("the manager has just started, and asks its host first".into());
         }
         LastLook::Silent => return Some("its host does not answer".into()),
         LastLook::Idle | LastLook::Runs(_) => (),
+    }
+    if asks.action != TurnAction::Upgrade {
+        return None;
     }
     let member = seat.member;
     let may_go_on = member.may_restart || (asks.half_done && !member.serves);
@@ -162,9 +192,10 @@ fn obstacle(observed: &Observed, both: &Both, seat: &Seat, asks: Asks) -> Option
         let what = format!("kubeadm may be changing the member of Machine {name}");
         return Some(named(&what, name));
     }
-    let takes = |other: &&Seat| other.wants == Wants::Takes;
-    let other = others().find(takes).filter(|_| !asks.half_done)?;
-    let what = format!("Machine {} joins, or leaves, first", other.name);
+    let is_new = asks.action == TurnAction::Upgrade && !asks.half_done;
+    let leaves = |other: &&Seat| other.wants == Wants::Soon;
+    let other = others().find(leaves).filter(|_| is_new)?;
+    let what = format!("Machine {} leaves first", other.name);
     Some(named(&what, &other.name))
 }
 

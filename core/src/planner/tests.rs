@@ -151,18 +151,70 @@ fn nobody_gets_it_while_another_may_change_its_member_or_is_about_to() {
         ..looked(never, down)
     };
     beside("a new Machine", new, Some("a"));
-    let takes = || Seat {
-        wants: Wants::Takes,
+    let leaves = || Seat {
+        wants: Wants::Soon,
         ..idle("b")
     };
-    beside("another joins or leaves first", takes(), None);
-    let half = vec![seat("a", Some(true)), takes()];
+    beside("another leaves first", leaves(), None);
+    let half = vec![seat("a", Some(true)), leaves()];
     expect(
         "what is half done goes before that",
         Holder::Nobody,
         half,
         Some("a"),
     );
+}
+
+#[test]
+fn of_several_the_first_by_what_they_ask_for_gets_it() {
+    let of = |name: &str, action, member| Seat {
+        wants: Wants::Asks(Asks {
+            action,
+            half_done: false,
+        }),
+        member,
+        ..idle(name)
+    };
+    let (join, remove) = (TurnAction::Join, TurnAction::Remove);
+    // in the order of changes, against that of names
+    let queue = [
+        seat("f", Some(true)),
+        of("e", remove, DOWN),
+        of("d", join, MemberView::default()),
+        of("c", remove, SPARE),
+        of("b", UPGRADE, SPARE),
+    ];
+    for first in 0..queue.len() {
+        let mut left = queue[first..].to_vec();
+        let expected = left[0].name.clone();
+        left.reverse();
+        let plan = plan(&observed(Holder::Nobody, left));
+        assert_eq!(granted(&plan), Some(expected.as_str()));
+        let waits = queue[first + 1..].iter().map(|seat| &seat.uid);
+        assert!(plan.waits.iter().map(|(uid, _)| uid).eq(waits), "{plan:?}");
+    }
+}
+
+#[test]
+fn one_that_leaves_needs_no_host_and_one_that_joins_no_member() {
+    let of = |action, look| Seat {
+        wants: Wants::Asks(Asks {
+            action,
+            half_done: false,
+        }),
+        look,
+        member: DOWN,
+        ..idle("a")
+    };
+    let (never, silent, idle) = (LastLook::Never, LastLook::Silent, LastLook::Idle);
+    for look in [never, silent, idle] {
+        let leaves = vec![of(TurnAction::Remove, look)];
+        expect("leaves", Holder::Nobody, leaves, Some("a"));
+    }
+    for (look, expected) in [(never, None), (silent, None), (idle, Some("a"))] {
+        let joins = vec![of(TurnAction::Join, look)];
+        expect("joins", Holder::Nobody, joins, expected);
+    }
 }
 
 #[test]
@@ -264,25 +316,39 @@ fn while_somebody_waits_it_is_planned_again() {
 
 /// The last control plane stays, and its update is brought to its end.
 #[test]
-fn one_in_deletion_asks_for_what_it_has_begun_alone() {
+fn one_in_deletion_asks_to_leave_or_for_what_it_has_begun() {
     let time = "2026-11-29T08:00:00Z";
-    let of = |begun: bool, half_done: bool| {
+    let asks = |action: &str, deleted: Option<&str>, begun: bool, half_done: bool| {
         let machine = json!({
-            "metadata": { "name": "a", "deletionTimestamp": time },
+            "metadata": { "name": "a", "deletionTimestamp": deleted },
             "spec": { "providerSpec": {} },
             "status": {
                 "lastUpdated": time, "recordedAt": time,
                 "change": { "kind": "Update", "begun": begun, "since": time },
-                "turnRequest": { "action": "upgrade", "halfDone": half_done, "since": time },
+                "turnRequest": { "action": action, "halfDone": half_done, "since": time },
             },
         });
         let machine: Machine = serde_json::from_value(machine).expect("a Machine");
         Wants::of(&machine, false) != Wants::Nothing
     };
+    let updates = |begun, half_done| asks("upgrade", Some(time), begun, half_done);
     assert_eq!(
-        [of(false, false), of(true, false), of(false, true)],
+        [
+            updates(false, false),
+            updates(true, false),
+            updates(false, true)
+        ],
         [false, true, true]
     );
+    for half_done in [false, true] {
+        let of = |action, deleted| asks(action, deleted, false, half_done);
+        assert_eq!([of("join", None), of("join", Some(time))], [true, false]);
+        assert_eq!(
+            [of("remove", None), of("remove", Some(time))],
+            [false, true]
+        );
+    }
+    assert!(!asks("init", None, true, true));
 }
 
 proptest! {

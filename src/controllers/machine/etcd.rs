@@ -23,12 +23,12 @@ use tatara_core::proof::TurnIsOver;
 /// finding says why it may not join now.
 ///
 /// # Errors
-/// Those of [`turn::take`] and [`record::prepare`].
+/// Those of [`turn::hold`] and [`record::prepare`].
 pub(super) async fn may_join(
     controller: &Machines,
     observed: &Observed,
 ) -> Result<Option<Finding>, ReconcileError> {
-    if let Some(doubt) = turn::take(&controller.turns, observed, TurnAction::Join).await? {
+    if let Some(doubt) = turn::hold(&controller.turns, observed, TurnAction::Join).await? {
         return Ok(Some(doubt));
     }
     let cluster = cluster(controller, observed)?;
@@ -47,30 +47,24 @@ pub(super) async fn may_join(
     Ok(refused)
 }
 
-/// Takes the turn. To join it is taken only when kubeadm's record of the cluster lets the Machine join.
+/// Requires that kubeadm's record of the cluster lets the Machine join.
 ///
 /// # Errors
-/// Those of [`turn::take`] and [`record::refuses`].
-pub(super) async fn take_turn(
+/// Those of [`record::refuses`].
+pub(super) async fn await_record(
     controller: &Machines,
     observed: &Observed,
-    action: TurnAction,
 ) -> Result<ActionOutcome, ReconcileError> {
-    if action == TurnAction::Join {
-        let cluster = cluster(controller, observed)?;
-        if let Some(refused) = record::refuses(controller, observed, &cluster).await? {
-            return Ok(ActionOutcome::NotYet(refused));
-        }
-    }
-    let doubt = turn::take(&controller.turns, observed, action).await?;
-    Ok(not_yet(doubt))
+    let cluster = cluster(controller, observed)?;
+    let refused = record::refuses(controller, observed, &cluster).await?;
+    Ok(not_yet(refused))
 }
 
 /// Requires that etcd can do without the member of the Machine for a while, that the Machine still has the turn, and that what
 /// kubeadm renders static pods by is the Cluster's.
 ///
 /// # Errors
-/// Those of [`turn::take`] and [`record::before_update`].
+/// Those of [`turn::hold`] and [`record::before_update`].
 pub(super) async fn may_upgrade(
     controller: &Machines,
     observed: &Observed,
@@ -95,14 +89,14 @@ pub(super) async fn may_upgrade(
 /// Removes a member, if etcd can do without it now. Leadership is moved before.
 ///
 /// # Errors
-/// Those of [`turn::take`].
+/// Those of [`turn::hold`].
 pub(super) async fn remove(
     controller: &Machines,
     observed: &Observed,
     member: &Member,
 ) -> Result<ActionOutcome, ReconcileError> {
     let action = live::turn::of_removal(observed);
-    if let Some(doubt) = turn::take(&controller.turns, observed, action).await? {
+    if let Some(doubt) = turn::hold(&controller.turns, observed, action).await? {
         return Ok(ActionOutcome::NotYet(doubt));
     }
     let cluster = cluster(controller, observed)?;

@@ -36,7 +36,7 @@ use crate::store::Key;
 use crate::workload::drain_watch::DrainWatches;
 use tatara_core::api::conditions::{ConditionType, Finding};
 use tatara_core::api::{Machine, MachineStatus};
-use tatara_core::machine::plan::{self, Action, Plan, update};
+use tatara_core::machine::plan::{self, Action, Plan};
 use tatara_core::machine::{LastLook, Observed, reported, status};
 use tatara_core::node::Identities;
 use tatara_core::trouble;
@@ -141,15 +141,17 @@ impl Controller for Machines {
         perform::perform(self, observed, action).await
     }
 
-    fn after(&self, observed: &Observed, plan: &Plan) -> Option<Observed> {
-        let mut after = update::ended(observed, plan)?;
-        if let Some(cluster) = after.cluster.as_mut() {
-            // as they answered meanwhile
-            let known = self.workloads.known.get(&cluster.uid);
-            let asked = known.components.get(&after.marker.uid).cloned();
-            cluster.components = asked.or(cluster.components.take());
-        }
-        Some(after)
+    fn after(&self, observed: &Observed, plan: &Plan, now: Timestamp) -> Option<(Observed, Plan)> {
+        let answered = |after: &mut Observed| {
+            let uid = after.marker.uid.clone();
+            if let Some(cluster) = after.cluster.as_mut() {
+                // as they answered meanwhile
+                let known = self.workloads.known.get(&cluster.uid);
+                let asked = known.components.get(&uid).cloned();
+                cluster.components = asked.or(cluster.components.take());
+            }
+        };
+        plan::after(observed, plan, answered, now)
     }
 
     fn learn(&self, observed: &Observed, plan: &mut Plan, found: Option<Finding>) -> bool {

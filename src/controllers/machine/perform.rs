@@ -7,7 +7,6 @@ use serde_json::json;
 use super::{Machines, etcd, nodes, record, settings, turn, units};
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::providers::Server;
-use tatara_core::api::cluster::TurnAction;
 use tatara_core::api::conditions::{ConditionType, Finding};
 use tatara_core::api::names::{FINALIZER_MACHINE, LABEL_CONTROL_PLANE};
 use tatara_core::api::{Cluster, Machine};
@@ -39,7 +38,8 @@ pub async fn perform(
         Action::TakeHost => take_host(controller, observed).await,
         Action::RunJob(kind) => run_job(controller, observed, *kind).await,
         Action::GiveAddress => give_address(controller, observed).await,
-        Action::TakeTurn(action) => etcd::take_turn(controller, observed, *action).await,
+        Action::TakeTurn => Ok(not_yet(turn::take(&controller.turns, observed).await?)),
+        Action::AwaitRecord => etcd::await_record(controller, observed).await,
         Action::RemoveMember(member) => etcd::remove(controller, observed, member).await,
         Action::AwaitComponents => etcd::await_components(controller, observed).await,
         Action::ReturnTurn(over) => etcd::return_turn(controller, observed, over).await,
@@ -169,7 +169,7 @@ async fn start(
 ) -> Result<ActionOutcome, ReconcileError> {
     let waits = match live::check(observed, name) {
         Check::None => None,
-        Check::Init => turn::take(&controller.turns, observed, TurnAction::Init).await?,
+        Check::Init => turn::take(&controller.turns, observed).await?,
         Check::Join => etcd::may_join(controller, observed).await?,
         Check::Record => record::fits(controller, observed, name).await?,
         Check::Update => etcd::may_upgrade(controller, observed, name).await?,

@@ -45,24 +45,18 @@ pub(super) struct Live {
     pub(super) both: Both,
 }
 
-/// Takes the turn, or verifies that this Machine still has it. A finding says why the Machine may not proceed.
+/// Takes the turn of `kubeadm init`, or verifies that this Machine still has it. A finding says why the Machine may not proceed.
 ///
 /// # Errors
 /// `ReconcileError::Other` when the Cluster was deleted, `Conflict` when the turn was changed concurrently, `Api` when
 /// Cluster or CA Secret cannot be read or written, `NotLeading` without leadership.
-pub async fn take(
-    turns: &Turns,
-    observed: &Observed,
-    action: TurnAction,
-) -> Result<Option<Finding>, ReconcileError> {
+pub async fn take(turns: &Turns, observed: &Observed) -> Result<Option<Finding>, ReconcileError> {
     let cluster = its_cluster(turns, observed)?;
-    if action == TurnAction::Init {
-        if let Some(doubt) = witness::ask(turns, observed).await {
-            return Ok(Some(doubt));
-        }
-        turns.hosts.sightings.forget_ended(observed.uid());
+    if let Some(doubt) = witness::ask(turns, observed).await {
+        return Ok(Some(doubt));
     }
-    move_turn(turns, observed, &cluster, action, turn::take).await
+    turns.hosts.sightings.forget_ended(observed.uid());
+    move_turn(turns, observed, &cluster, TurnAction::Init, turn::take).await
 }
 
 /// Gives the turn to a Machine that asks for it, if nobody has it by now.

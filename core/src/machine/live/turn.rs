@@ -5,7 +5,7 @@ use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::control_plane::turn::Step;
 use crate::machine::plan::doubt::{self, ClusterName};
-use crate::machine::plan::turn;
+use crate::machine::plan::{ask, turn};
 use crate::node::Marker;
 
 /// What follows of a step for the Machine.
@@ -43,7 +43,7 @@ pub fn taken(marker: &Marker, cluster_uid: &str, action: TurnAction, step: Step)
         && by.is_later()
     {
         let message = turn::busy(by, cluster_uid, marker);
-        return Outcome::NotYet(blocked(action, message));
+        return Outcome::NotYet(ask::told(action, Reason::WaitingForTurn, message));
     }
     outcome(marker, step, asking(action))
 }
@@ -72,18 +72,6 @@ pub fn other_authority(observed: &Observed, authority: Option<&str>) -> Option<F
         return Some(doubt::unread(ConditionType::BootstrapReady, cluster));
     };
     (authority != has).then(|| doubt::of_another_authority(ConditionType::BootstrapReady, cluster))
-}
-
-/// Another Machine has a turn in a control plane that exists.
-fn blocked(wanted: TurnAction, message: String) -> Finding {
-    match wanted {
-        TurnAction::Remove => {
-            Finding::yes(ConditionType::Deleting, Reason::WaitingForTurn, message)
-        }
-        TurnAction::Init | TurnAction::Join | TurnAction::Upgrade => {
-            Finding::no(asking(wanted), Reason::WaitingForTurn, message)
-        }
-    }
 }
 
 /// The condition that has the reason why a Machine does not have the turn.

@@ -3,7 +3,6 @@
 use k8s_openapi::jiff::Timestamp;
 
 use super::Plan;
-use crate::api::cluster::TurnAction;
 use crate::api::conditions::Finding;
 use crate::control_plane::Member;
 use crate::node::JobKind;
@@ -29,8 +28,10 @@ pub enum Action {
     RunJob(JobKind),
     /// Have another control plane hold the virtual IP, before this one leaves.
     GiveAddress,
-    /// Take the control-plane turn by compare-and-swap.
-    TakeTurn(TurnAction),
+    /// Take the turn of kubeadm init by compare-and-swap.
+    TakeTurn,
+    /// Wait until kubeadm's record of the cluster lets a control plane join, before it asks for the turn.
+    AwaitRecord,
     /// Remove this member from etcd, if it is still allowed by then. Leadership is moved to another member before.
     RemoveMember(Member),
     /// Wait until the components of the control plane on its machine serve; they are asked now.
@@ -185,7 +186,8 @@ impl Plan {
                         Acquire::Place { .. } | Acquire::Elsewhere | Acquire::RemoveSeed,
                     )
                     | Action::TakeHost
-                    | Action::TakeTurn(_)
+                    | Action::TakeTurn
+                    | Action::AwaitRecord
                     | Action::RecordInitialized
             )
         };

@@ -7,23 +7,50 @@ use super::super::observed::Observed;
 use super::address::{self, Giving};
 use super::membership::{self, Leaving, unused_turn};
 use super::turn::has_turn;
-use super::{Action, Plan, update};
+use super::{Action, Plan, Request, ask, drain, update};
 use crate::api::cluster::TurnAction;
+use crate::api::conditions::{ConditionType, Finding, Severity, Status};
 
 /// Returns the turn of what was under way when it was deleted, before a drain or a hook that may last: it may end by what needs
-/// that turn, such as a Node that joins.
-fn give_back_unused(observed: &Observed, plan: &mut Plan) {
+/// that turn, such as a Node that joins. `also_to_leave`: the turn to leave as well.
+fn give_back(observed: &Observed, plan: &mut Plan, also_to_leave: bool) {
     let cluster = observed.cluster.as_ref();
     let leaves = cluster.is_some_and(|cluster| has_turn(observed, cluster, TurnAction::Remove));
-    if !leaves && !update::may_have_stopped(observed) {
+    if (also_to_leave || !leaves) && !update::may_have_stopped(observed) {
         let over = unused_turn(observed).map(Action::ReturnTurn);
         plan.actions.splice(0..0, over);
     }
 }
 
-/// Puts the turn, what precedes the removal of its member, and that removal in the place of what would end the Machine; that
-/// follows in the pass which no longer sees the member. Afterwards the turn is returned. A plan that waits is left alone, unless
-/// `always`; an address that was given away is taken back meanwhile.
+/// It asks for the turn once it is drained. Its drain is not begun again while it asks.
+fn asks(observed: &Observed, mut plan: Plan) -> Plan {
+    let request = Request::new(TurnAction::Remove);
+    if !plan.actions.is_empty() && !ask::stands(observed, TurnAction::Remove) {
+        give_back(observed, &mut plan, false);
+        plan.asks_then = Some(request);
+        return plan;
+    }
+    let asks = ask::plan(observed, request);
+    plan.actions.clear();
+    let drains = |found: &Finding| {
+        found.condition == ConditionType::Draining && found.status == Status::True
+    };
+    plan.findings.retain(|found| !drains(found));
+    // such as a released host that does not answer
+    let waits = |found: &Finding| {
+        found.condition == ConditionType::Deleting && found.reason().severity() != Severity::Warning
+    };
+    if let Some(at) = plan.findings.iter().position(waits) {
+        plan.findings.splice(at..=at, asks.findings);
+    }
+    plan.asks = asks.asks;
+    plan.next = plan.next.sooner(asks.next);
+    plan
+}
+
+/// Puts the request for the turn, then what precedes the removal of its member, and that removal in the place of what would end the
+/// Machine; that follows in the pass which no longer sees the member. Afterwards the turn is returned. A plan that waits is left
+/// alone, unless `always`; an address that was given away is taken back meanwhile.
 pub(super) fn first(observed: &Observed, mut plan: Plan, always: bool, now: Timestamp) -> Plan {
     let drains =
         |action: &Action| matches!(action, Action::Drain { .. } | Action::AwaitVolumes { .. });
@@ -31,10 +58,14 @@ pub(super) fn first(observed: &Observed, mut plan: Plan, always: bool, now: Time
     match membership::of(observed) {
         Leaving::Member(member) if always || plan.actions.iter().any(ends) => {
             plan.actions.retain(|action| !ends(action));
-            if plan.actions.iter().any(drains) {
-                give_back_unused(observed, &mut plan);
+            let cluster = observed.cluster.as_ref();
+            if !cluster.is_some_and(|cluster| has_turn(observed, cluster, TurnAction::Remove)) {
+                return asks(observed, plan);
             }
-            plan.actions.push(Action::TakeTurn(TurnAction::Remove));
+            // it was done before it asked
+            if drain::is_drained(observed) {
+                plan.actions.retain(|action| !drains(action));
+            }
             match address::give_away(observed, now) {
                 Giving::Over(said) => {
                     plan.actions.push(Action::RemoveMember(member.clone()));
@@ -49,7 +80,7 @@ pub(super) fn first(observed: &Observed, mut plan: Plan, always: bool, now: Time
         }
         Leaving::Member(_) => {
             address::take_back(observed, &mut plan, now);
-            give_back_unused(observed, &mut plan);
+            give_back(observed, &mut plan, true);
         }
         Leaving::Removed(Some(over)) => {
             let at = plan.actions.iter().position(|action| !drains(action));

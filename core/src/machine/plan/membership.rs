@@ -60,16 +60,15 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
         let message = format!("waiting to leave: {why}");
         return Leaving::Waits(deleting(Reason::WaitingForTurn, message));
     }
+    let doubt = in_doubt(observed, cluster);
     match permits(members, Change::Remove(member.id)) {
+        Ok(()) if let Some(doubt) = doubt => Leaving::Waits(doubt),
         Ok(()) if !is_held_without(observed, members) => {
             let message = "waiting until another control plane takes part in holding the virtual IP. If that lasts: condition UpToDate of the other control-plane Machines, and their Hosts, say what is in the way";
             Leaving::Waits(deleting(Reason::AddressChanging, message))
         }
-        Ok(()) => match joins_first(observed, cluster, members, member) {
-            Some(why) => Leaving::Waits(deleting(Reason::WaitingForTurn, why)),
-            None if foreign_member::is_left(observed) => Leaving::Nothing,
-            None => Leaving::Member(member),
-        },
+        Ok(()) if foreign_member::is_left(observed) => Leaving::Nothing,
+        Ok(()) => Leaving::Member(member),
         Err(Obstacle::LastMember(_)) => Leaving::Waits(last(cluster)),
         Err(obstacle) => {
             let message = format!(
@@ -80,6 +79,17 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
             Leaving::Waits(deleting(obstacle.reason(), message))
         }
     }
+}
+
+/// Why nobody gets the turn to leave: it is in doubt who has it, or that there is a control plane.
+fn in_doubt(observed: &Observed, cluster: &ObservedCluster) -> Option<Finding> {
+    let named = ClusterName::of(&observed.marker);
+    if let Some(doubt) = &cluster.in_doubt {
+        return Some(deleting(doubt.reason(), doubt.message(named)));
+    }
+    let is_lost = cluster.initialized_by.is_none();
+    let why = is_lost.then(|| doubt::lost_record(cluster, named))?;
+    Some(deleting(why.reason, why.message()))
 }
 
 /// Whether another member takes part, so that the address stays when this one leaves; also where there is none to hold.
@@ -95,26 +105,6 @@ fn is_held_without(observed: &Observed, members: &Members) -> bool {
         other.applied.is_some() && other.address.as_ref().is_some_and(serves)
     };
     units::address(observed).is_none() || cluster.other_control_planes.iter().any(takes_part)
-}
-
-/// Why one whose member serves leaves later: another control plane is ready to join, and etcd has a member more meanwhile. None
-/// may join beside one that does not vote. One that has begun to leave goes on.
-fn joins_first(
-    observed: &Observed,
-    cluster: &ObservedCluster,
-    members: &Members,
-    member: &Member,
-) -> Option<String> {
-    let name = cluster.neighbours.joins.as_ref()?;
-    let can_wait = members.trouble(member).is_none();
-    let has_begun = has_turn(observed, cluster, TurnAction::Remove);
-    let may_join = permits(members, Change::Add).is_ok();
-    (can_wait && may_join && !has_begun).then(|| {
-        format!(
-            "waiting to leave: Machine {name} is prepared, and joins the control plane first. If that does not proceed: tatara describe machine {name} -n {}",
-            observed.marker.namespace
-        )
-    })
 }
 
 /// Why the turn of a Machine that waits to leave is over, though it may not leave yet: its member votes, and kubeadm does not run
@@ -213,9 +203,10 @@ fn unread(observed: &Observed, cluster: &ObservedCluster, why: &str) -> Finding 
         return last(cluster);
     }
     // etcd is read of a control plane that is recorded
-    if cluster.initialized_by.is_none() {
-        let why = doubt::lost_record(cluster, ClusterName::of(&observed.marker));
-        return deleting(why.reason, why.message());
+    if cluster.initialized_by.is_none()
+        && let Some(why) = in_doubt(observed, cluster)
+    {
+        return why;
     }
     let message = format!(
         "the etcd member of this Machine stays until the manager reads a list of etcd members that has a quorum: {why}. Condition EtcdHealthy of Cluster {} has the remedy",

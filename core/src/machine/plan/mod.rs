@@ -3,6 +3,7 @@
 mod action;
 pub mod addons;
 pub mod address;
+pub mod ask;
 mod awaited;
 pub mod claim;
 pub mod correct;
@@ -31,6 +32,7 @@ mod release;
 mod requirements;
 mod retained;
 pub use action::{Acquire, Action, Power, Release};
+pub use ask::Request;
 pub use dead::unanswered;
 pub use release::time_limit;
 pub mod skew;
@@ -47,7 +49,6 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::member::LastLook;
 use super::observed::{Contact, Infrastructure, Lookup, Observed};
-use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::machine_stage::{ChangeStep, StageName};
 use crate::{Next, NodeView, new_for};
@@ -70,6 +71,8 @@ pub struct Plan {
     pub change: Option<ChangeStep>,
     /// What it asks the turn of its control plane for.
     pub asks: Option<Request>,
+    /// The same, once all of its actions were done.
+    pub asks_then: Option<Request>,
     /// When to look again, beside on every change.
     pub next: Next,
     /// When its stage, or its update, would be stuck.
@@ -122,13 +125,20 @@ fn components(observed: &Observed) -> Vec<Finding> {
     }
 }
 
-/// What a Machine asks the turn of its control plane for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Request {
-    /// What it is about to do.
-    pub action: TurnAction,
-    /// A job broke off on its host that may have stopped its etcd member.
-    pub half_done: bool,
+/// Facts and plan once one was carried out whose end is told at once: an update is over, if nothing is left to do then, or it asks for
+/// the turn. `change` completes the facts.
+pub fn after(
+    observed: &Observed,
+    carried: &Plan,
+    change: impl FnOnce(&mut Observed),
+    now: Timestamp,
+) -> Option<(Observed, Plan)> {
+    if let Some(mut after) = update::ended(observed, carried) {
+        change(&mut after);
+        let ended = plan(&after, now);
+        return ended.actions.is_empty().then_some((after, ended));
+    }
+    Some((observed.clone(), ask::after(observed, carried)?))
 }
 
 impl Plan {

@@ -76,9 +76,9 @@ fn identity(observed: &Observed, kind: JobKind) -> Text {
 fn may_start(doing: &mut Doing, observed: &Observed, kind: JobKind) -> bool {
     match check(observed, kind) {
         Check::None | Check::Record => true,
-        Check::Init => takes(doing, observed, TurnAction::Init),
+        Check::Init => takes(doing, observed),
         Check::Join => {
-            takes(doing, observed, TurnAction::Join) && {
+            holds(doing, observed, TurnAction::Join) && {
                 let members = doing.state.members_now();
                 etcd::may_join(observed, members.as_ref().map_err(Clone::clone)).is_ok()
             }

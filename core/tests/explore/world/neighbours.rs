@@ -6,9 +6,7 @@ use tatara_core::api::cluster::{Turn, TurnAction};
 use tatara_core::api::machine::is_same_version;
 use tatara_core::api::{self, ClusterProviderSpec};
 use tatara_core::machine::live::settings::next;
-use tatara_core::machine::neighbours::{
-    is_ready_to_join, is_updating, moves_version, oldest_kubelet, takes_pods,
-};
+use tatara_core::machine::neighbours::{is_updating, moves_version, oldest_kubelet, takes_pods};
 use tatara_core::machine::{Neighbours, is_begun};
 use tatara_core::settings::behind;
 
@@ -30,9 +28,6 @@ pub fn of(
     let all: Vec<Arc<api::Machine>> = all.collect();
     let planes: Vec<_> = all.iter().filter(|one| one.is_control_plane()).collect();
     let begun: Vec<_> = planes.iter().filter(|one| is_begun(one)).collect();
-    let leaves = is_plane && view.own.deleted;
-    let ready = planes.iter().find(|one| leaves && is_ready_to_join(one));
-    let joins = ready.and_then(|one| one.metadata.name.clone());
     let behind = spec.map(|spec| behind(own, spec));
     let behind = behind.filter(tatara_core::settings::Behind::can_follow);
     let mut everybody = all.clone();
@@ -50,7 +45,6 @@ pub fn of(
     if is_as_wanted && behind.is_none() {
         return Neighbours {
             follows_before,
-            joins,
             ..Neighbours::default()
         };
     }
@@ -98,7 +92,6 @@ pub fn of(
         take_pods: node.is_some() && others().any(|node| takes_pods(node)),
         ahead: ahead(view, own, &all, &nodes),
         follows_before,
-        joins,
         ..Neighbours::default()
     }
 }

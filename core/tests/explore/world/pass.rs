@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use tatara_core::api::conditions::merge;
-use tatara_core::machine::plan::{self, Plan, update};
+use tatara_core::machine::plan::{self, Plan};
 use tatara_core::machine::{LastLook, Observed, status};
 use tatara_core::{Plan as _, Reports};
 
@@ -68,10 +68,10 @@ fn compute(view: &View) -> Passed {
         status.conditions = merge(&status.conditions, &plan.findings, Some(1), at(0));
         compact(&status)
     };
-    let ended = update::ended(&observed, &plan);
+    let ended = plan::after(&observed, &plan, |_| (), at(0));
     Passed {
         reported: report(&observed, &plan),
-        ended: ended.map(|after| report(&after, &plan::plan(&after, at(0)))),
+        ended: ended.map(|(after, plan)| report(&after, &plan)),
         look: observed.last_look,
         observed,
         plan,

@@ -31,9 +31,9 @@ pub fn perform(doing: &mut Doing, which: usize, observed: &Observed, action: &Ac
         }
         Action::TakeHost => take_host(doing, which, observed),
         Action::RunJob(kind) => super::jobs::run(doing, which, observed, *kind),
-        Action::TakeTurn(action) => takes(doing, observed, *action),
+        Action::TakeTurn => takes(doing, observed),
         Action::RemoveMember(member) => {
-            takes(doing, observed, turn::of_removal(observed)) && {
+            holds(doing, observed, turn::of_removal(observed)) && {
                 match etcd::may_remove(
                     observed,
                     member,
@@ -241,14 +241,13 @@ pub fn go(doing: &mut Doing, decide: impl Fn(&Both) -> TurnStep) -> Option<TurnS
 }
 
 /// Takes the turn, or verifies that the Machine has it.
-pub fn takes(doing: &mut Doing, observed: &Observed, action: TurnAction) -> bool {
-    if action == TurnAction::Init {
-        if is_witnessed(&mut doing.state, observed) {
-            return false;
-        }
-        let which = build::of_uid(observed.uid());
-        doing.state.memory.ended &= !(1 << which);
+pub fn takes(doing: &mut Doing, observed: &Observed) -> bool {
+    if is_witnessed(&mut doing.state, observed) {
+        return false;
     }
+    let which = build::of_uid(observed.uid());
+    doing.state.memory.ended &= !(1 << which);
+    let action = TurnAction::Init;
     let wanted = turn::wanted(observed, action);
     let step = go(doing, |both| take(both, &wanted));
     step.is_some_and(|step| {

@@ -111,8 +111,8 @@ pub struct Status {
     pub up_to_date: Option<(Option<bool>, Reason, bool)>,
     pub bootstrap: Option<(Option<bool>, Reason)>,
     pub healthy: Option<bool>,
-    /// It asks for the turn of an update; whether that is half done.
-    pub asks: Option<bool>,
+    /// It asks for the turn; what for, and whether that is half done.
+    pub asks: Option<(TurnAction, bool)>,
 }
 
 /// A Host object.

@@ -49,9 +49,9 @@ pub fn built(of: &Status) -> MachineStatus {
         conditions,
         ..MachineStatus::default()
     };
-    status.turn_request = of.asks.map(|half_done| TurnRequest {
+    status.turn_request = of.asks.map(|(action, half_done)| TurnRequest {
         half_done,
-        action: TurnAction::Upgrade.as_str().into(),
+        action: action.as_str().into(),
         since: Time(at(0)),
     });
     // as the manager records beside the conditions
@@ -89,7 +89,10 @@ pub fn compact(of: &MachineStatus) -> Status {
         up_to_date: find(ConditionType::UpToDate),
         bootstrap: find(ConditionType::BootstrapReady).map(|(status, reason, _)| (status, reason)),
         healthy: find(ConditionType::NodeHealthy).and_then(|(status, ..)| status),
-        asks: of.turn_request.as_ref().map(|asks| asks.half_done),
+        asks: of.turn_request.as_ref().map(|asks| {
+            let action = TurnAction::parse(&asks.action).expect("an action");
+            (action, asks.half_done)
+        }),
     }
 }
 

@@ -7,8 +7,6 @@ use kube::ResourceExt;
 use super::super::Machines;
 use super::super::settings::next;
 use crate::controllers::paused::paused_by;
-use crate::controllers::unreadable;
-use crate::controllers::whose::ProviderObject;
 use tatara_core::api::cluster::{Turn, TurnAction};
 use tatara_core::api::conditions::{ConditionType, is_true};
 use tatara_core::api::machine::is_same_version;
@@ -16,8 +14,7 @@ use tatara_core::api::names::ANNOTATION_ADDONS_DUE;
 use tatara_core::api::{Cluster, ClusterProviderSpec, Machine};
 use tatara_core::kubeadm::KubernetesVersion;
 use tatara_core::machine::neighbours::{
-    self, AddonsDue, Moving, Neighbours, is_ready_to_join, is_updating, moves_version,
-    oldest_kubelet, takes_pods,
+    self, AddonsDue, Moving, Neighbours, is_updating, moves_version, oldest_kubelet, takes_pods,
 };
 use tatara_core::machine::{apart, reported};
 use tatara_core::{Key, NodeView, settings};
@@ -32,8 +29,6 @@ pub(super) fn of(
     spec: Option<&ClusterProviderSpec>,
 ) -> Neighbours {
     let addons = addons(controller, cluster, machine);
-    let leaves = is_control_plane && machine.metadata.deletion_timestamp.is_some();
-    let joins = leaves.then(|| joins(controller, cluster)).flatten();
     let behind = spec.map(|spec| settings::behind(machine, spec));
     let behind = behind.filter(settings::Behind::can_follow);
     let follows_before = spec
@@ -47,7 +42,6 @@ pub(super) fn of(
         return Neighbours {
             addons,
             follows_before,
-            joins,
             ..Neighbours::default()
         };
     }
@@ -55,7 +49,6 @@ pub(super) fn of(
     let mut neighbours = Neighbours {
         addons,
         follows_before,
-        joins,
         updating: upgrading(controller, turn, machine, is_control_plane).or_else(updating),
         ..Neighbours::default()
     };
@@ -81,21 +74,6 @@ pub(super) fn of(
         }
     }
     neighbours
-}
-
-/// A control-plane Machine that waits for nothing but the turn to join.
-fn joins(controller: &Machines, cluster: &Cluster) -> Option<String> {
-    let stores = controller.base.stores();
-    let key = Key::ControlPlane(cluster.namespace()?, cluster.name_any());
-    let machines = stores.machines.by(&key);
-    // what one said last that is paused, or not reconciled, is old
-    let is_old = |machine: &Machine| {
-        paused_by(stores, machine).is_some() || unreadable::is_held(stores, machine)
-    };
-    let ready = machines
-        .iter()
-        .find(|machine| is_ready_to_join(machine) && machine.is_ours(stores) && !is_old(machine));
-    ready.map(|machine| machine.name_any())
 }
 
 fn is_as_wanted(machine: &Machine) -> bool {

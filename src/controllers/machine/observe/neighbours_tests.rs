@@ -3,7 +3,6 @@ use serde_json::{Value, json};
 use super::*;
 use crate::manager::plane_tests::{ApiServer, Plane, cluster};
 use tatara_core::api::names::{ANNOTATION_PAUSED, ANNOTATION_SETTINGS, LABEL_CLUSTER};
-use tatara_core::api::readable::UNREADABLE;
 
 const OLD: &str = "v1.35.4";
 const NEW: &str = "v1.36.3";
@@ -135,46 +134,6 @@ async fn nobody_waits_for_the_update_of_one_that_goes_or_of_itself() {
     let own = machine("cp-1", &json!({(ANNOTATION_SETTINGS): "{}"}), &status);
     let found = others(vec![own.clone()], &own, Some("cp-1"));
     assert_eq!(found.updating, None);
-}
-
-#[tokio::test]
-async fn a_leave_waits_for_no_join_whose_last_word_is_old() {
-    let waits = json!({"conditions": condition("BootstrapReady", "False", "WaitingForTurn")});
-    let ready = |annotations: Value| machine("cp-3", &annotations, &waits);
-    let foreign = || {
-        let mut foreign = ready(json!({}));
-        let spec = json!({"apiVersion": "x.example/v1", "kind": "OtherMachineProviderSpec"});
-        foreign.spec.provider_spec.value = Some(spec);
-        foreign
-    };
-    let leaves = || deleted(machine("cp-0", &json!({}), &json!({})));
-    let table = vec![
-        ("it is ready", ready(json!({})), leaves(), true),
-        (
-            "it is paused",
-            ready(json!({(ANNOTATION_PAUSED): ""})),
-            leaves(),
-            false,
-        ),
-        (
-            "it cannot be read",
-            ready(json!({(UNREADABLE): "spec"})),
-            leaves(),
-            false,
-        ),
-        ("another provider has it", foreign(), leaves(), false),
-        ("it goes itself", deleted(ready(json!({}))), leaves(), false),
-        (
-            "nobody leaves",
-            ready(json!({})),
-            machine("cp-0", &json!({}), &json!({})),
-            false,
-        ),
-    ];
-    for (case, joins, machine, expected) in table {
-        let found = others(vec![joins], &machine, None).joins;
-        assert_eq!(found.is_some(), expected, "{case}: {found:?}");
-    }
 }
 
 #[tokio::test]

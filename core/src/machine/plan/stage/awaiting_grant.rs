@@ -1,12 +1,12 @@
 //! Its host is prepared, and it waits until it may run kubeadm: for the control plane, for the turn, for etcd, for others that are
-//! being updated. In the pass in which nothing is in the way any more it takes the turn, or begins.
+//! being updated. A control plane asks for the turn once nothing but others is in its way.
 
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::doubt::ClusterName;
 use super::super::namesake::displace;
 use super::super::turn::{has_turn, in_the_way};
-use super::super::{Action, Plan, job, pace, recorded, skew};
+use super::super::{Action, Plan, Request, ask, job, pace, recorded, skew};
 use super::{SeenHost, initialising, registering};
 use crate::Next;
 use crate::api::cluster::TurnAction;
@@ -123,7 +123,7 @@ fn control_plane(host: &SeenHost<'_>, now: Timestamp) -> Plan {
     if join.actions.is_empty() {
         return without_turn(observed, members, join);
     }
-    with_turn(observed, cluster, || join)
+    with_turn(observed, cluster, false, || join)
 }
 
 fn join(host: &SeenHost<'_>, now: Timestamp) -> Plan {
@@ -188,7 +188,7 @@ fn left_over(
         );
         return wait(obstacle.reason(), message);
     }
-    with_turn(observed, cluster, || {
+    with_turn(observed, cluster, true, || {
         let message = format!(
             "removing etcd member {} ({}), which an attempt to join left",
             member.label(),
@@ -205,25 +205,36 @@ fn left_over(
     })
 }
 
-/// What is done with the turn; without it, the turn is taken first.
-fn with_turn(observed: &Observed, cluster: &ObservedCluster, act: impl FnOnce() -> Plan) -> Plan {
-    if let Some(message) = in_the_way(observed, cluster) {
-        return Plan {
-            next: Next::After(pace::ASK_AGAIN),
-            ..wait(Reason::WaitingForTurn, message)
-        };
+/// What is done with the turn; without it, it is asked for, which kubeadm's record must permit to what was not begun. `half_done`: an
+/// attempt left a member.
+fn with_turn(
+    observed: &Observed,
+    cluster: &ObservedCluster,
+    half_done: bool,
+    act: impl FnOnce() -> Plan,
+) -> Plan {
+    let action = TurnAction::Join;
+    let request = Request { action, half_done };
+    let has_turn = has_turn(observed, cluster, action);
+    let in_the_way = in_the_way(observed, cluster).map(|message| Plan {
+        next: Next::After(pace::ASK_AGAIN),
+        asks: (!has_turn).then_some(request),
+        ..wait(Reason::WaitingForTurn, message)
+    });
+    let asks = match in_the_way {
+        Some(waits) if has_turn => return waits,
+        None if has_turn => return act(),
+        waits => waits.unwrap_or_else(|| ask::plan(observed, request)),
+    };
+    if half_done || ask::stands(observed, action) {
+        return asks;
     }
-    if has_turn(observed, cluster, TurnAction::Join) {
-        return act();
+    Plan {
+        actions: vec![Action::AwaitRecord],
+        asks: None,
+        asks_then: Some(request),
+        ..asks
     }
-    Plan::act(
-        Action::TakeTurn(TurnAction::Join),
-        Finding::no(
-            ConditionType::BootstrapReady,
-            Reason::TakingTurn,
-            "taking the turn to join the control plane",
-        ),
-    )
 }
 
 /// Another Machine is edited, which wakes nobody here.

@@ -5,7 +5,6 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::doubt::{self, ClusterName};
 use super::super::{Action, Plan, job};
 use super::{SeenHost, registering};
-use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::node::JobKind;
 
@@ -56,7 +55,7 @@ pub(super) fn awaits(host: &SeenHost<'_>) -> Option<Plan> {
         }
         Some(_) => return None,
         None => Plan::act(
-            Action::TakeTurn(TurnAction::Init),
+            Action::TakeTurn,
             Finding::no(
                 bootstrap,
                 Reason::TakingTurn,

@@ -2,13 +2,13 @@
 
 use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::Observed;
-use super::super::Plan;
 use super::super::doubt::ClusterName;
 use super::super::turn::{in_the_way, job_of_another};
+use super::super::{Plan, Request, ask};
 use super::on_host::OnHost;
 use super::quorum::{may_restart, members};
-use super::{Step, end_of_turn, not, pace};
-use crate::Next;
+use super::{Step, end_of_turn, not};
+use crate::api::cluster::TurnAction;
 use crate::api::conditions::{Finding, Reason};
 use crate::machine::LastLook;
 
@@ -59,13 +59,5 @@ pub(super) fn beside(host: &OnHost<'_>) -> Option<Step> {
 /// What it waits for, in condition `UpToDate`.
 fn asks(observed: &Observed, cluster: &ObservedCluster) -> Result<Plan, Finding> {
     may_restart(observed, members(cluster))?;
-    let what = "waiting for the turn to run kubeadm upgrade";
-    let (reason, message) = match &cluster.turn_waits {
-        Some(why) => (Reason::WaitingForTurn, format!("{what}: {why}")),
-        None => (Reason::TakingTurn, what.to_owned()),
-    };
-    Ok(Plan {
-        next: Next::After(pace::ASK_AGAIN),
-        ..Plan::waiting(not(reason, message))
-    })
+    Ok(ask::plan(observed, Request::new(TurnAction::Upgrade)))
 }

@@ -83,7 +83,7 @@ impl World {
                 }
             }
             Action::RunJob(name) => return Ok(self.run(which, place.expect("a place"), *name)),
-            Action::TakeTurn(_) => {
+            Action::TakeTurn => {
                 let is_free = self.now.turn.is_none() && self.now.made_by.is_none();
                 if !is_free || self.is_witnessed(which, place.expect("a place")) {
                     return Ok(false);

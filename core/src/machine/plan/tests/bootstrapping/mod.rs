@@ -97,7 +97,7 @@ fn a_machine_that_lost_its_host_never_moves_to_another() {
 fn init_needs_certificates_the_turn_and_no_control_plane() {
     type Change = fn(&mut ObservedCluster);
     let init = [Action::RunJob(JobKind::Init)];
-    let take = [Action::TakeTurn(TurnAction::Init)];
+    let take = [Action::TakeTurn];
     let cases: [(&str, Change, &[Action], &str, Parts); 9] = [
         (
             "no certificates",

@@ -155,7 +155,7 @@ impl World {
                     member.settings |= *name == JobKind::Init;
                 }
             }
-            Action::TakeTurn(_) => {
+            Action::TakeTurn => {
                 self.takes(machine);
             }
             Action::ReturnTurn(_) => {

@@ -62,10 +62,6 @@ fn failed_since(seconds: i64) -> UnitState {
     })
 }
 
-fn take() -> Action {
-    Action::TakeTurn(TurnAction::Remove)
-}
-
 fn remove() -> Action {
     Action::RemoveMember(etcd_at(THREE).list[0].clone())
 }
@@ -107,13 +103,13 @@ fn the_virtual_ip_is_given_away_with_the_turn_and_before_the_member_is_removed()
         seen.owner = Ownership::Nobody;
     }
     let gone = json!({ "metadata": { "annotations": { (ANNOTATION_HOST_IS_GONE): ME } } });
-    let give = vec![take(), Action::GiveAddress];
-    let leave = vec![take(), remove()];
+    let give = vec![Action::GiveAddress];
+    let leave = vec![remove()];
     let succeeded = || UnitState::Succeeded;
     let runs = || UnitState::Running(step("give-address"));
     let cut = || UnitState::Interrupted(step("give-address"));
     let cases = vec![
-        ("the turn first", leaving(virtual_ip), vec![take()]),
+        ("it asks for the turn first", leaving(virtual_ip), vec![]),
         (
             "it takes part",
             shows(with_turn(), &own, succeeded()),
@@ -134,7 +130,7 @@ fn the_virtual_ip_is_given_away_with_the_turn_and_before_the_member_is_removed()
             shows(with_turn(), &given(), runs()),
             give.clone(),
         ),
-        ("it is followed", followed, vec![take()]),
+        ("it is followed", followed, vec![]),
         (
             "it was cut",
             shows(with_turn(), &given(), cut()),
@@ -164,7 +160,10 @@ fn the_virtual_ip_is_given_away_with_the_turn_and_before_the_member_is_removed()
         ),
         (
             "an address that is not ours",
-            leaving(|c| c.etcd = Lookup::Known(etcd_at(THREE))),
+            leaving(|c| {
+                c.etcd = Lookup::Known(etcd_at(THREE));
+                c.turn = Some(turn(ME, TurnAction::Remove));
+            }),
             leave,
         ),
     ];
@@ -205,11 +204,11 @@ fn a_host_on_which_nothing_can_be_started_is_tried_with_back_off_and_does_not_ho
         observed.attempts = [(JobKind::Address, attempts)].into();
         plan(&shows(observed, &own, UnitState::Succeeded), at(now)).actions
     };
-    assert_eq!(unstarted(0, 1, 1), [take()]);
-    assert_eq!(unstarted(-200, -100, 1), [take(), Action::GiveAddress]);
+    assert_eq!(unstarted(0, 1, 1), []);
+    assert_eq!(unstarted(-200, -100, 1), [Action::GiveAddress]);
     // what failed before its deletion does not count
-    assert_eq!(unstarted(-3600, 1, 1), [take()]);
-    assert_eq!(unstarted(-3600, 300, 301), [take(), remove()]);
+    assert_eq!(unstarted(-3600, 1, 1), []);
+    assert_eq!(unstarted(-3600, 300, 301), [remove()]);
 }
 
 #[test]
@@ -242,11 +241,15 @@ fn who_gave_the_virtual_ip_away_and_does_not_leave_takes_part_again() {
     let hook = json!({ "metadata": { "annotations": { (hook): "" } } });
     let held = gave(edited(leaving(leaves), &hook), UnitState::Succeeded);
     let held = plan(&held, at(1));
-    assert_eq!(held.actions, takes_part);
+    assert_eq!(held.actions, [returned, takes_part[0].clone()]);
     assert_eq!(finding(&held, "Deleting").reason(), Reason::WaitingForHook);
     // one that never began does nothing
     let own = part(&leaving(leaves));
-    let drains = shows(edited(leaving(leaves), &hook), &own, UnitState::Succeeded);
+    let drains = shows(
+        edited(leaving(virtual_ip), &hook),
+        &own,
+        UnitState::Succeeded,
+    );
     assert_eq!(plan(&drains, at(1)).actions, []);
 }
 

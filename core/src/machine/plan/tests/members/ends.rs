@@ -56,21 +56,22 @@ fn a_join_that_may_run_is_waited_for_before_its_machine_is_released() {
 #[test]
 fn a_member_is_removed_also_of_a_machine_that_is_being_reset() {
     let member = etcd_at(&[OWN, FIRST, SECOND]).list[0].clone();
-    let leave = [
-        Action::TakeTurn(TurnAction::Remove),
-        Action::RemoveMember(member.clone()),
-    ];
-    let of = |observed: Observed| {
+    let of = |observed: Observed, holder: Option<&str>| {
         let observed = beside(deleted(observed, at(0)), |c| {
             c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND]));
+            c.turn = holder.map(|holder| turn(holder, TurnAction::Remove));
         });
-        plan(&observed, at(1)).actions
+        let plan = plan(&observed, at(1));
+        (plan.asks.map(|asks| asks.action), plan.actions)
     };
     let mut releasing = running(control_plane());
     if let Placement::Held(held) = &mut releasing.placement {
         held.releasing = true;
     }
-    assert_eq!(of(releasing), leave);
+    let asks = (Some(TurnAction::Remove), Vec::new());
+    assert_eq!(of(releasing.clone(), None), asks);
+    let leave = (None, vec![Action::RemoveMember(member.clone())]);
+    assert_eq!(of(releasing, Some(ME)), leave);
 }
 
 #[test]
@@ -104,8 +105,8 @@ fn the_member_of_a_join_that_runs_stays_until_that_has_ended() {
         Reason::WaitingForHost
     );
     let ended = of(failure("no"));
-    let removes = |action: &Action| matches!(action, Action::RemoveMember(_));
-    assert!(ended.actions.iter().any(removes), "{:?}", ended.actions);
+    let asks = ended.asks.map(|asks| asks.action);
+    assert_eq!(asks, Some(TurnAction::Remove), "{:?}", ended.actions);
 }
 
 #[test]
@@ -202,7 +203,7 @@ fn kubeadm_that_runs_on_its_host_is_waited_for_whoever_has_the_turn() {
                 matches!(
                     action,
                     Action::RemoveMember(_) | Action::RunJob(JobKind::Address)
-                ) || matches!(action, Action::TakeTurn(_) | Action::Release(..))
+                ) || matches!(action, Action::TakeTurn | Action::Release(..))
             };
             assert!(
                 !waits.actions.iter().any(ends),
@@ -248,9 +249,13 @@ fn a_job_that_was_seen_on_a_host_that_is_silent_by_now_holds_only_what_it_may_un
         let waits = of(JobKind::Upgrade, false, there, turn);
         assert_eq!(finding(&waits, "Deleting").reason(), Reason::WaitingForHost);
         for kind in [JobKind::Upgrade, JobKind::Kubelet, JobKind::Join] {
-            let leaves = of(kind, true, there, turn).actions;
+            let leaves = of(kind, true, there, turn);
             let removes = |action: &Action| matches!(action, Action::RemoveMember(_));
-            assert!(leaves.iter().any(removes), "{kind:?}: {leaves:?}");
+            let has_begun = leaves.actions.iter().any(removes);
+            let asks = leaves.asks.or(leaves.asks_then);
+            let asks = asks.map(|asks| asks.action);
+            assert_eq!(has_begun, turn.is_some(), "{kind:?}: {:?}", leaves.actions);
+            assert_eq!(asks, remove.filter(|_| turn.is_none()), "{kind:?}");
         }
     }
     // its member is gone: the turn ends, and its host is released, by a BMC or a time limit if need be
@@ -289,7 +294,7 @@ fn no_member_is_changed_while_a_job_runs_on_the_host_of_another() {
     let parts = &["kubeadm upgrade runs on the host of control-plane Machine cp-1"][..];
     let joins = beside(prepared(control_plane(), &[]), busy);
     let told = ("BootstrapReady", "WaitingForTurn", parts);
-    expect("a join", &plan(&joins, at(0)), &[], told);
+    expect("a join", &plan(&joins, at(0)), &[Action::AwaitRecord], told);
     for holder in [None, Some(ME)] {
         let leaves = beside(deleted(running(control_plane()), at(0)), |c| {
             c.turn = holder.map(|holder| turn(holder, TurnAction::Remove));
@@ -303,61 +308,9 @@ fn no_member_is_changed_while_a_job_runs_on_the_host_of_another() {
         let changes = |action: &Action| {
             matches!(
                 action,
-                Action::RemoveMember(_) | Action::TakeTurn(_) | Action::RunJob(_)
+                Action::RemoveMember(_) | Action::TakeTurn | Action::RunJob(_)
             )
         };
         assert!(!waits.actions.iter().any(changes), "{:?}", waits.actions);
-    }
-}
-
-type Change = fn(&mut ObservedCluster);
-
-#[test]
-fn a_join_that_is_ready_goes_before_a_leave_that_can_wait() {
-    let three = &[OWN, FIRST, SECOND];
-    let of = |change: fn(&mut ObservedCluster)| {
-        let leaves = beside(deleted(running(control_plane()), at(0)), |c| {
-            c.etcd = Lookup::Known(etcd_at(three));
-            c.neighbours.joins = Some("cp-3".into());
-            change(c);
-        });
-        plan(&ours(leaves, Vec::new()), at(1))
-    };
-    let leaves = |plan: &Plan| {
-        let takes = |action: &Action| *action == Action::TakeTurn(TurnAction::Remove);
-        plan.actions.iter().any(takes)
-    };
-    let waits = of(|_| ());
-    assert!(!leaves(&waits), "{:?}", waits.actions);
-    let parts = &["Machine cp-3 is prepared, and joins the control plane first"][..];
-    let told = finding(&waits, "Deleting");
-    assert_eq!(told.reason(), Reason::WaitingForTurn);
-    assert!(told.message().contains(parts[0]), "{}", told.message());
-    let table: [(&str, Change); 6] = [
-        ("none is ready", |c| c.neighbours.joins = None),
-        ("it does not serve", |c| {
-            c.etcd = unhealthy(&[OWN, FIRST, SECOND], OWN);
-        }),
-        ("it does not serve, and one may join all the same", |c| {
-            let five = [OWN, FIRST, SECOND, "192.0.2.23", "192.0.2.24"];
-            c.etcd = unhealthy(&five, OWN);
-        }),
-        ("it does not vote", |c| {
-            let mut members = (*etcd_at(&[OWN, FIRST, SECOND])).clone();
-            members.list[0].is_learner = true;
-            c.etcd = Lookup::Known(Arc::new(members));
-        }),
-        ("none may join: etcd is full", |c| {
-            let mut members = (*etcd_at(&[OWN, FIRST, SECOND])).clone();
-            members.alarms.push((MemberId(2), "NOSPACE".into()));
-            c.etcd = Lookup::Known(Arc::new(members));
-        }),
-        ("it has begun to leave", |c| {
-            c.turn = Some(turn(ME, TurnAction::Remove));
-        }),
-    ];
-    for (case, change) in table {
-        let plan = of(change);
-        assert!(leaves(&plan), "{case}: {:#?}", plan.findings);
     }
 }

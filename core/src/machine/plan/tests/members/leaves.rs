@@ -49,7 +49,6 @@ fn a_control_plane_leaves_after_its_drain_and_through_etcd() {
             uid: uid(),
         },
         Action::AwaitVolumes { node: node() },
-        Action::TakeTurn(TurnAction::Remove),
         Action::RemoveMember(member.clone()),
     ];
     let gone = etcd_at(&[FIRST, SECOND]);
@@ -61,10 +60,20 @@ fn a_control_plane_leaves_after_its_drain_and_through_etcd() {
         Action::Release(Release::Now),
     ];
     let release = [leave[0].clone(), leave[1].clone(), left[3].clone()];
-    let cases: [Case; 8] = [
+    let cases: [Case; 9] = [
         (
-            "one of three",
+            "one of three, before it asks",
             |c| c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND])),
+            &leave[..2],
+            "Draining",
+            &[],
+        ),
+        (
+            "the same, with the turn",
+            |c| {
+                c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND]));
+                c.turn = Some(turn(ME, TurnAction::Remove));
+            },
             &leave,
             "Draining",
             &[],
@@ -120,7 +129,7 @@ fn a_control_plane_leaves_after_its_drain_and_through_etcd() {
         (
             "it is down itself, and the others are not",
             |c| c.etcd = unhealthy(&[OWN, FIRST, SECOND], OWN),
-            &leave,
+            &leave[..2],
             "Draining",
             &[],
         ),
@@ -130,13 +139,80 @@ fn a_control_plane_leaves_after_its_drain_and_through_etcd() {
         let says = ("Deleting", reason, parts);
         expect(case, &plan(&observed, at(1)), actions, says);
     }
-    // with its Cluster nothing of that is asked
+}
+
+/// What it asks for once its plan was carried out, with the reasons of its deletion and its drain.
+#[test]
+fn one_that_is_drained_asks_once_and_is_drained_no_more_while_it_asks() {
+    let of = |status: Value| {
+        let observed = beside(deleted(running(control_plane()), at(0)), |c| {
+            c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND]));
+        });
+        edited(observed, &json!({ "status": status }))
+    };
+    let said = |plan: &Plan| {
+        let findings = plan.findings.iter();
+        let draining = findings.filter(|found| found.condition == ConditionType::Draining);
+        let draining: Vec<_> = draining.map(Finding::reason).collect();
+        let asks = plan.asks.map(|asks| asks.action);
+        (asks, finding(plan, "Deleting").reason(), draining)
+    };
+    let time = "2027-01-15T08:00:00Z";
+    let draining = |status: &str, reason: &str| {
+        json!([{
+            "type": "Draining", "status": status, "reason": reason, "message": "",
+            "lastTransitionTime": time,
+        }])
+    };
+    let remove = Some(TurnAction::Remove);
+    let drains = of(json!({ "conditions": draining("True", "Draining") }));
+    let first = plan(&drains, at(1));
+    assert_eq!(first.actions.len(), 2);
+    assert_eq!(first.asks, None);
+    let (_, then) = after(&drains, &first, |_| (), at(1)).expect("it asks");
+    assert_eq!(then.actions, []);
+    let told = (remove, Reason::TakingTurn, vec![Reason::Drained]);
+    assert_eq!(said(&then), told);
+    for reason in ["Drained", "PodsUnconfirmed"] {
+        let asks = of(json!({
+            "lastUpdated": time, "recordedAt": time,
+            "turnRequest": { "action": "remove", "since": time },
+            "conditions": draining("False", reason),
+        }));
+        let waits = plan(&asks, at(1));
+        assert_eq!(waits.actions, [], "{reason}");
+        let told = (remove, Reason::TakingTurn, Vec::new());
+        assert_eq!(said(&waits), told, "{reason}");
+        let granted = beside(asks, |c| {
+            c.etcd = Lookup::Known(etcd_at(&[OWN, FIRST, SECOND]));
+            c.turn = Some(turn(ME, TurnAction::Remove));
+        });
+        let granted = plan(&granted, at(1));
+        let removes = |action: &Action| matches!(action, Action::RemoveMember(_));
+        assert!(
+            matches!(&*granted.actions, [one] if removes(one)),
+            "{granted:?}"
+        );
+    }
+    // a limit that has passed stays told, and no volume is waited for
+    let mut limited = of(json!({ "conditions": draining("True", "Draining") }));
+    let limit = json!({ "spec": { "deletion": { "nodeDrainTimeoutSeconds": 1 } } });
+    limited = edited(limited, &limit);
+    let late = plan(&limited, at(60));
+    assert_eq!(late.actions, []);
+    let told = (remove, Reason::TakingTurn, vec![Reason::DrainTimedOut]);
+    assert_eq!(said(&late), told);
+}
+
+#[test]
+fn with_its_cluster_a_control_plane_goes_without_asking_etcd() {
     let all = beside(deleted(running(control_plane()), at(0)), |c| {
         (c.deleting, c.workers_left) = (true, 0);
         c.etcd = Lookup::Unknown("nobody answers".into());
     });
     let says = ("Deleting", "Releasing", &[][..]);
-    expect("all go", &plan(&all, at(1)), &[left[3].clone()], says);
+    let release = [Action::Release(Release::Now)];
+    expect("all go", &plan(&all, at(1)), &release, says);
 }
 
 #[test]
@@ -226,8 +302,8 @@ fn a_member_stays_whose_host_shows_that_it_is_anothers() {
             expect(part, &of(releasing, contact, why), &[], says);
         }
         let leaves = |contact, why| {
-            let removes = |action: &Action| matches!(action, Action::RemoveMember(_));
-            of(releasing, contact, why).actions.iter().any(removes)
+            let asks = of(releasing, contact, why);
+            asks.asks.or(asks.asks_then).is_some()
         };
         let own = seen(joined(control_plane().marker));
         assert!(leaves(own, (None, true)), "as it is now");

@@ -91,14 +91,14 @@ type Case<'a> = (
 
 #[test]
 fn a_control_plane_joins_with_the_turn_and_while_etcd_allows_it() {
-    let take = [Action::TakeTurn(TurnAction::Join)];
+    let asks = [Action::AwaitRecord];
     let join = [Action::RunJob(JobKind::Join)];
     let cases: [Case; 10] = [
-        ("the first to join", |_| (), &take, "TakingTurn", &["join"]),
+        ("the first to join", |_| (), &asks, "TakingTurn", &["join"]),
         (
             "the Cluster removes a member",
             |c| c.turn = Some(turn(&c.uid.clone(), TurnAction::Remove)),
-            &[],
+            &asks,
             "WaitingForTurn",
             &["belongs to no Machine is being removed"],
         ),
@@ -112,14 +112,14 @@ fn a_control_plane_joins_with_the_turn_and_while_etcd_allows_it() {
         (
             "another joins",
             |c| c.turn = Some(turn(OTHER, TurnAction::Join)),
-            &[],
+            &asks,
             "WaitingForTurn",
             &["Machine cp-1 joins", "one at a time"],
         ),
         (
             "a turn of the init that is over",
             |c| c.turn = Some(turn(OTHER, TurnAction::Init)),
-            &take,
+            &asks,
             "TakingTurn",
             &[],
         ),

@@ -68,7 +68,7 @@ fn without_a_quorum_another_update_that_broke_off_may_go_on() {
     };
     // two are left
     happen(&[Disaster::Usual(Event::Delete { machine: 2 }), ask]);
-    happen(&[pass(2), ask, pass(2), ask, pass(2)]);
+    happen(&[pass(2), grant, pass(2), ask, pass(2), ask, pass(2)]);
     // one update breaks off, and then the other one, whose member stays down
     happen(&[want(0), want(1), pass(1), grant, pass(1)]);
     happen(&[breaks(1, false), pass(1), Disaster::Backup]);

@@ -1,5 +1,7 @@
 //! The passes over Machines, and what their actions do: judged on what is true now, where the controller reads it live.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
 use super::jobs::FIRST;
 use super::*;
 use crate::api::conditions::merge;
@@ -7,7 +9,7 @@ use crate::control_plane::turn::{Marks, Side, Step, give_back, hold, take};
 use crate::machine::live::etcd::{self, Removal};
 use crate::machine::live::turn::{self, Outcome};
 use crate::machine::live::{Check, check};
-use crate::machine::plan::update;
+use crate::machine::plan::{self, update};
 use crate::machine::{reported, status};
 use crate::{Plan as _, Reports, planner};
 
@@ -30,11 +32,8 @@ impl World {
                 return Ok(());
             }
         }
-        match update::ended(&observed, &plan) {
-            Some(after) => {
-                let ended = super::plan(&after, at(self.now));
-                self.report(which, &after, &ended);
-            }
+        match plan::after(&observed, &plan, |_| (), at(self.now)) {
+            Some((after, ended)) => self.report(which, &after, &ended),
             None => self.report(which, &observed, &plan),
         }
         Ok(())
@@ -96,13 +95,6 @@ impl World {
         }
     }
 
-    fn takes(&mut self, observed: &Observed, action: TurnAction) -> bool {
-        let wanted = turn::wanted(observed, action);
-        let step = self.go(|both| take(both, &wanted));
-        let cluster = observed.cluster.as_ref().expect("a cluster");
-        turn::taken(&observed.marker, &cluster.uid, action, step) == Outcome::Yes
-    }
-
     fn holds(&mut self, observed: &Observed, action: TurnAction) -> bool {
         let wanted = turn::wanted(observed, action);
         let step = self.go(|both| hold(both, &wanted));
@@ -116,7 +108,8 @@ impl World {
         let seats = all
             .filter(|(_, object)| object.exists)
             .map(|(which, object)| {
-                let of = machine(&format!("cp-{which}"), UIDS[which], true);
+                let mut of = machine(&format!("cp-{which}"), UIDS[which], true);
+                of.metadata.deletion_timestamp = object.deleted.then(|| Time(at(0)));
                 let status = Some(object.status.clone());
                 let known = match &self.known.etcd {
                     Lookup::Known(members) => Some(members.as_ref()),
@@ -153,7 +146,6 @@ impl World {
     ) -> Result<bool, TestCaseError> {
         Ok(match action {
             Action::RunJob(kind) => self.run(which, observed, *kind),
-            Action::TakeTurn(action) => self.takes(observed, *action),
             Action::RemoveMember(member) => self.remove(observed, member),
             Action::AwaitComponents => {
                 self.ask();
@@ -213,7 +205,7 @@ impl World {
     }
 
     fn remove(&mut self, observed: &Observed, member: &Member) -> bool {
-        if !self.takes(observed, turn::of_removal(observed)) {
+        if !self.holds(observed, turn::of_removal(observed)) {
             return false;
         }
         let members = self.look();
@@ -269,7 +261,7 @@ impl World {
     fn may_start(&mut self, observed: &Observed, kind: JobKind) -> bool {
         match check(observed, kind) {
             Check::Join => {
-                self.takes(observed, TurnAction::Join)
+                self.holds(observed, TurnAction::Join)
                     && etcd::may_join(observed, listed(&self.look())).is_ok()
             }
             Check::Update => {

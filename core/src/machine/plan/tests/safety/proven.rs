@@ -39,7 +39,9 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
             let is_nobodys = case.placement == "seen" && case.owner == "nobody";
             !case.deleting && is_nobodys && !is_begun(case)
         }
-        Action::RunJob(JobKind::Prepare | JobKind::Join) => !case.deleting && is_ours(case),
+        Action::RunJob(JobKind::Prepare | JobKind::Join) | Action::AwaitRecord => {
+            !case.deleting && is_ours(case)
+        }
         // who has the turn goes on with it, whatever its spec says since
         Action::RunJob(JobKind::Init) => {
             !case.deleting
@@ -78,7 +80,7 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
         | Action::GiveAddress
         | Action::RemoveMember(_)
         | Action::ReturnTurn(TurnIsOver::Member(_) | TurnIsOver::Vacant(_)) => false,
-        Action::TakeTurn(_) => {
+        Action::TakeTurn => {
             !case.deleting
                 && is_ours(case)
                 && case.control_plane

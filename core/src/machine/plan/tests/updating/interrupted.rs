@@ -38,7 +38,7 @@ fn kinds(plan: &Plan) -> Vec<&'static str> {
         Action::UncordonNode { .. } => "uncordon",
         Action::ReturnTurn(TurnIsOver::Member(_)) => "return",
         Action::Drain { .. } => "drain",
-        Action::TakeTurn(_) => "take",
+        Action::TakeTurn => "take",
         Action::RunJob(JobKind::Kubelet) => "kubelet",
         _ => "other",
     };
