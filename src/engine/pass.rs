@@ -138,7 +138,8 @@ impl<C: Controller> Pass<'_, C> {
         }
         let outcome = outcome?;
         let after = |controller: &C| controller.after(&self.observed, &plan, clock::now());
-        let ended = (outcome.done == acts).then(|| after(self.controller));
+        let ended =
+            (outcome.done == acts && reports != Reports::Last).then(|| after(self.controller));
         let has_ended = ended.flatten().map(|ended| (self.observed, plan) = ended);
         if self.learn(&mut plan, outcome.noted, outcome.found) || has_ended.is_some() {
             self.report(&plan).await?;

@@ -72,7 +72,16 @@ pub fn plan(observed: &Observed) -> Plan {
     };
     let mut first: Option<&Seat> = None;
     for (seat, asks) in queue {
-        let ahead = || first.map(|first| format!("Machine {} goes first", first.name));
+        let (namespace, _) = &observed.cluster;
+        let ahead = || {
+            first.map(|first| {
+                named(
+                    namespace,
+                    &format!("Machine {} goes first", first.name),
+                    &first.name,
+                )
+            })
+        };
         let why = unready(observed, seat, asks)
             .or_else(ahead)
             .or_else(|| obstacle(observed, both, seat, asks));
@@ -138,7 +147,11 @@ fn unready(observed: &Observed, seat: &Seat, asks: Asks) -> Option<String> {
         LastLook::Never => {
             return Some("the manager has just started, and asks its host first".into());
         }
-        LastLook::Silent => return Some("its host does not answer".into()),
+        LastLook::Silent => {
+            return Some(
+                "its host does not answer; condition InfrastructureReady has the remedy".into(),
+            );
+        }
         LastLook::Idle | LastLook::Runs(_) => (),
     }
     if asks.action != TurnAction::Upgrade {
@@ -167,10 +180,7 @@ fn obstacle(observed: &Observed, both: &Both, seat: &Seat, asks: Asks) -> Option
             "it is in doubt who has the turn; condition ControlPlaneInitialized of Cluster {cluster} says what to do"
         ));
     }
-    let named = |what: &str, name: &str| {
-        let name = word(name);
-        format!("{what}. If it does not proceed: tatara describe machine {name} -n {namespace}")
-    };
+    let named = |what: &str, name: &str| named(namespace, what, name);
     // what it has for one change, a Machine may have for the next
     let is_another =
         |turn: &&Turn| turn.is_later() && (turn.machine != seat.uid || turn.action == asks.action);
@@ -197,6 +207,11 @@ fn obstacle(observed: &Observed, both: &Both, seat: &Seat, asks: Asks) -> Option
     let other = others().find(leaves).filter(|_| is_new)?;
     let what = format!("Machine {} leaves first", other.name);
     Some(named(&what, &other.name))
+}
+
+fn named(namespace: &str, what: &str, name: &str) -> String {
+    let name = word(name);
+    format!("{what}. If it does not proceed: tatara describe machine {name} -n {namespace}")
 }
 
 /// Whether kubeadm may be changing its member without the turn: a management cluster that was restored from a backup may not know

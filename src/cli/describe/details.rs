@@ -13,9 +13,9 @@ use super::render::{Style, colour, faint, line, mark, padded};
 use super::snapshot::Snapshot;
 use super::standing::{Mark, is_trouble};
 use tatara_core::api::Machine;
-use tatara_core::api::cluster::Turn;
+use tatara_core::api::cluster::{Turn, TurnAction};
 use tatara_core::api::conditions::{ConditionType, Status};
-use tatara_core::api::machine_stage::Clock;
+use tatara_core::api::machine_stage::{Clock, TurnRequest};
 use tatara_core::control_plane::turn::{Holder, Marks};
 
 /// Conditions, Events and commands as lines.
@@ -83,14 +83,18 @@ fn turn(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
         lines.push(if Some(&turn.machine) == cluster.uid().as_ref() {
             "  the Cluster has it, to remove an etcd member that belongs to no Machine".to_owned()
         } else {
-            let change = of(turn).and_then(|machine| machine.status.as_ref()?.change.as_ref());
+            let status = of(turn).and_then(|machine| machine.status.as_ref());
+            let change = status.and_then(|status| status.change.as_ref());
+            let stage = status.and_then(|status| status.stage.as_ref());
             let step = change.map(|change| {
                 let step = change.step.as_deref().unwrap_or("step unknown");
-                format!("; {step}, {}", lasting(&change.clock, now))
+                (step, &change.clock)
             });
-            let (name, action) = (&turn.name, turn.action.as_str());
+            let step = step.or_else(|| stage.map(|stage| (&*stage.name, &stage.clock)));
+            let step = step.map(|(step, clock)| format!("; {step}, {}", lasting(clock, now)));
+            let (name, action) = (&turn.name, purpose(turn.action));
             format!(
-                "  Machine {name} has it, to {action}{}",
+                "  Machine {name} has it, {action}{}",
                 step.unwrap_or_default()
             )
         });
@@ -104,15 +108,35 @@ fn turn(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
         (!has_it(machine)).then(|| (machine.name_any(), request))
     };
     let mut waiting: Vec<_> = snapshot.machines.sorted().iter().filter_map(asks).collect();
-    waiting.sort_by_key(|(_, request)| !request.half_done);
+    // whether one that leaves serves, which the planner heeds as well, is not told
+    let order = [TurnAction::Join, TurnAction::Remove, TurnAction::Upgrade];
+    let place = |request: &TurnRequest| {
+        let action = TurnAction::parse(&request.action);
+        let place = order.iter().position(|one| Some(*one) == action);
+        (!request.half_done, place)
+    };
+    waiting.sort_by_key(|(_, request)| place(request));
     lines.extend(waiting.iter().map(|(name, request)| {
         let since = age(request.since.0, now);
-        format!(
-            "  Machine {name} asks for it, to {}, for {since}",
-            request.action
-        )
+        let action = TurnAction::parse(&request.action).map_or("for something", purpose);
+        let begun = if request.half_done {
+            " (half done)"
+        } else {
+            ""
+        };
+        format!("  Machine {name} asks for it, {action}{begun}, for {since}")
     }));
     lines
+}
+
+/// What the turn is for, of a Machine.
+fn purpose(action: TurnAction) -> &'static str {
+    match action {
+        TurnAction::Init => "to run kubeadm init",
+        TurnAction::Join => "to join",
+        TurnAction::Remove => "to leave",
+        TurnAction::Upgrade => "to be updated",
+    }
 }
 
 fn lasting(clock: &Clock, now: Timestamp) -> String {

@@ -16,9 +16,9 @@ impl Outcomes {
         (tried == actions).then_some(found)
     }
 
-    /// Records a finding; `None` if all actions succeeded.
+    /// Records a finding; `None` if all actions succeeded. What was found before a plan without actions is of none.
     pub fn remember(&self, machine: &str, actions: &[Action], found: Option<&Finding>) {
-        match found {
+        match found.filter(|_| !actions.is_empty()) {
             None => self.forget(machine),
             Some(found) => {
                 let outcome = (actions.to_vec(), found.clone());

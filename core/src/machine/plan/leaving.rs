@@ -22,20 +22,26 @@ fn give_back(observed: &Observed, plan: &mut Plan, also_to_leave: bool) {
     }
 }
 
+fn drains(action: &Action) -> bool {
+    matches!(action, Action::Drain { .. } | Action::AwaitVolumes { .. })
+}
+
 /// It asks for the turn once it is drained. Its drain is not begun again while it asks.
 fn asks(observed: &Observed, mut plan: Plan) -> Plan {
     let request = Request::new(TurnAction::Remove);
-    if !plan.actions.is_empty() && !ask::stands(observed, TurnAction::Remove) {
+    let is_drained = drain::is_drained(observed) || !plan.actions.iter().any(drains);
+    let stands = ask::stands(observed, TurnAction::Remove) && is_drained;
+    if !plan.actions.is_empty() && !stands {
         give_back(observed, &mut plan, false);
         plan.asks_then = Some(request);
         return plan;
     }
     let asks = ask::plan(observed, request);
     plan.actions.clear();
-    let drains = |found: &Finding| {
+    let is_told = |found: &Finding| {
         found.condition == ConditionType::Draining && found.status == Status::True
     };
-    plan.findings.retain(|found| !drains(found));
+    plan.findings.retain(|found| !is_told(found));
     // such as a released host that does not answer
     let waits = |found: &Finding| {
         found.condition == ConditionType::Deleting && found.reason().severity() != Severity::Warning
@@ -52,8 +58,6 @@ fn asks(observed: &Observed, mut plan: Plan) -> Plan {
 /// Machine; that follows in the pass which no longer sees the member. Afterwards the turn is returned. A plan that waits is left
 /// alone, unless `always`; an address that was given away is taken back meanwhile.
 pub(super) fn first(observed: &Observed, mut plan: Plan, always: bool, now: Timestamp) -> Plan {
-    let drains =
-        |action: &Action| matches!(action, Action::Drain { .. } | Action::AwaitVolumes { .. });
     let ends = |action: &Action| !drains(action) && !matches!(action, Action::AwaitHooks(_));
     match membership::of(observed) {
         Leaving::Member(member) if always || plan.actions.iter().any(ends) => {
@@ -79,13 +83,14 @@ pub(super) fn first(observed: &Observed, mut plan: Plan, always: bool, now: Time
             }
         }
         Leaving::Member(_) => {
+            let before = plan.actions.len();
             address::take_back(observed, &mut plan, now);
-            give_back(observed, &mut plan, true);
+            let has_address = plan.actions.len() == before && observed.follow.is_none();
+            give_back(observed, &mut plan, has_address);
         }
         Leaving::Removed(Some(over)) => {
-            let at = plan.actions.iter().position(|action| !drains(action));
-            let at = at.unwrap_or(plan.actions.len());
-            plan.actions.insert(at, Action::ReturnTurn(over));
+            // before a drain of pods that came since
+            plan.actions.insert(0, Action::ReturnTurn(over));
         }
         Leaving::Nothing | Leaving::Removed(None) | Leaving::Waits(_) => (),
     }

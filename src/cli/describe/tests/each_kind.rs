@@ -169,6 +169,8 @@ fn a_cluster_shows_whose_turn_it_is_and_who_asks_for_it() {
     let status = json!({"phase": "Updating", "change": change});
     fixture.machine("web-0", "set-web", status, &[]);
     fixture.machine("web-1", "set-web", json!({"turnRequest": request}), &[]);
+    let leaves = json!({"action": "remove", "since": ago(40)});
+    fixture.machine("web-2", "set-web", json!({"turnRequest": leaves}), &[]);
     let turn = r#"{"machine":"web-0","name":"web-0","action":"upgrade"}"#;
     let mut cluster = fixture.snapshot.clusters.get("demo").expect("it").clone();
     cluster
@@ -176,7 +178,7 @@ fn a_cluster_shows_whose_turn_it_is_and_who_asks_for_it() {
         .insert(ANNOTATION_TURN.into(), turn.into());
     fixture.snapshot.clusters.take(Event::Apply(cluster));
     let whole = whole(&fixture.of(Kind::Cluster, "demo"), &[]);
-    let lines = "turn:\n  Machine web-0 has it, to upgrade; Upgrade, for 30s\n  Machine web-1 asks for it, to upgrade, for 40s\n";
+    let lines = "turn:\n  Machine web-0 has it, to be updated; Upgrade, for 30s\n  Machine web-2 asks for it, to leave, for 40s\n  Machine web-1 asks for it, to be updated, for 40s\n";
     assert!(whole.contains(lines), "{whole}");
 }
 

@@ -6,8 +6,9 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::super::deletion::deleting;
 use super::super::membership::{self, Leaving};
-use super::super::{Action, Plan, address, drain, update};
+use super::super::{Action, Plan, Request, address, ask, drain, update};
 use crate::Next;
+use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::machine::observed::Observed;
 
@@ -28,6 +29,11 @@ pub(super) fn plan(observed: &Observed, why: &Finding, now: Timestamp) -> Plan {
         if is_last || is_unread {
             update::keep(observed, held, &mut plan, now);
         }
+    }
+    // it was drained before, and keeps its place
+    let waits = why.reason() == Reason::WaitingForTurn;
+    if waits && ask::stands(observed, TurnAction::Remove) {
+        plan.asks = Some(Request::new(TurnAction::Remove));
     }
     let is_updated = |finding: &Finding| finding.condition == ConditionType::Updating;
     if !is_last {

@@ -262,7 +262,7 @@ fn a_job_that_was_seen_on_a_host_that_is_silent_by_now_holds_only_what_it_may_un
     for kind in [JobKind::Upgrade, JobKind::Kubelet] {
         let released = of(kind, true, gone, remove).actions;
         assert!(
-            matches!(&*released, [.., Action::ReturnTurn(_), Action::Release(_)]),
+            matches!(&*released, [Action::ReturnTurn(_), .., Action::Release(_)]),
             "{kind:?}: {released:?}"
         );
     }

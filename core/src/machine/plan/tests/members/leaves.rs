@@ -54,9 +54,9 @@ fn a_control_plane_leaves_after_its_drain_and_through_etcd() {
     let gone = etcd_at(&[FIRST, SECOND]);
     let proof = MemberProof::of(ME, (&[OWN], &[]), &gone).expect("a proof");
     let left = [
+        Action::ReturnTurn(TurnIsOver::Member(proof)),
         leave[0].clone(),
         leave[1].clone(),
-        Action::ReturnTurn(TurnIsOver::Member(proof)),
         Action::Release(Release::Now),
     ];
     let release = [leave[0].clone(), leave[1].clone(), left[3].clone()];
