@@ -137,11 +137,15 @@ impl<C: Controller> Pass<'_, C> {
             self.report(&plan).await?;
         }
         let outcome = outcome?;
-        let after = |controller: &C| controller.after(&self.observed, &plan, clock::now());
-        let ended =
-            (outcome.done == acts && reports != Reports::Last).then(|| after(self.controller));
-        let has_ended = ended.flatten().map(|ended| (self.observed, plan) = ended);
-        if self.learn(&mut plan, outcome.noted, outcome.found) || has_ended.is_some() {
+        // of what is reported last, the facts were read anew
+        let is_carried_out = outcome.done == acts && reports != Reports::Last;
+        let after = || self.controller.after(&self.observed, &plan, clock::now());
+        let ended = is_carried_out.then(after).flatten();
+        let has_ended = ended.is_some();
+        if let Some(ended) = ended {
+            (self.observed, plan) = ended;
+        }
+        if self.learn(&mut plan, outcome.noted, outcome.found) || has_ended {
             self.report(&plan).await?;
         }
         if let Some(error) = outcome.failed {

@@ -16,7 +16,7 @@ impl Outcomes {
         (tried == actions).then_some(found)
     }
 
-    /// Records a finding; `None` if all actions succeeded. What was found before a plan without actions is of none.
+    /// Records a finding; `None` if all actions succeeded. A plan without actions has none.
     pub fn remember(&self, machine: &str, actions: &[Action], found: Option<&Finding>) {
         match found.filter(|_| !actions.is_empty()) {
             None => self.forget(machine),

@@ -57,7 +57,11 @@ pub(super) fn after(observed: &Observed, plan: &Plan) -> Option<Plan> {
     let mut asks = plan.clone();
     let waits = |found: &Finding| found.reason() == Reason::WaitingForTurn;
     if !plan.findings.iter().any(waits) {
-        let found = told(request.action, Reason::TakingTurn, what(request).into());
+        let found = told(
+            request.action,
+            Reason::TakingTurn,
+            what(request.action).into(),
+        );
         asks.learn(observed, Some(found));
     }
     // what is left of them is done by the next pass
@@ -67,23 +71,28 @@ pub(super) fn after(observed: &Observed, plan: &Plan) -> Option<Plan> {
     Some(asks)
 }
 
-/// It waits for the turn, as what it asks for is told; why the planner gives it to nobody, or to others first, if that is known.
+/// It asks, and waits for the turn.
 pub(super) fn plan(observed: &Observed, request: Request) -> Plan {
-    let what = what(request);
+    Plan {
+        asks: Some(request),
+        next: Next::After(pace::ASK_AGAIN),
+        ..Plan::waiting(finding(observed, request.action))
+    }
+}
+
+/// That it waits for the turn; why the planner gives it to nobody, or to others first, if that is known.
+pub(super) fn finding(observed: &Observed, action: TurnAction) -> Finding {
+    let what = what(action);
     let cluster = observed.cluster.as_ref();
     let (reason, message) = match cluster.and_then(|cluster| cluster.turn_waits.as_ref()) {
         Some(why) => (Reason::WaitingForTurn, format!("{what}: {why}")),
         None => (Reason::TakingTurn, what.to_owned()),
     };
-    Plan {
-        asks: Some(request),
-        next: Next::After(pace::ASK_AGAIN),
-        ..Plan::waiting(told(request.action, reason, message))
-    }
+    told(action, reason, message)
 }
 
-fn what(request: Request) -> &'static str {
-    match request.action {
+fn what(action: TurnAction) -> &'static str {
+    match action {
         TurnAction::Init => "waiting for the turn to run kubeadm init",
         TurnAction::Join => "prepared; waiting for the turn to join the control plane",
         TurnAction::Remove => "waiting for the turn to leave the control plane",

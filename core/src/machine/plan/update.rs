@@ -20,7 +20,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::cluster::ObservedCluster;
 use super::super::observed::{Contact, Infrastructure, Lookup, Observed};
 use super::super::reported;
-use super::pace::ASK_AGAIN;
+use super::pace::{self, ASK_AGAIN};
 use super::turn::has_turn;
 use super::{Acquire, Action, Plan, job, known_node, membership};
 use crate::api::MachineProviderSpec;

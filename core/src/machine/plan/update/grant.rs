@@ -4,10 +4,11 @@ use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::Observed;
 use super::super::doubt::ClusterName;
 use super::super::turn::{in_the_way, job_of_another};
-use super::super::{Plan, Request, ask};
+use super::super::{Plan, ask};
 use super::on_host::OnHost;
 use super::quorum::{may_restart, members};
-use super::{Step, end_of_turn, not};
+use super::{Step, end_of_turn, not, pace};
+use crate::Next;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{Finding, Reason};
 use crate::machine::LastLook;
@@ -59,5 +60,8 @@ pub(super) fn beside(host: &OnHost<'_>) -> Option<Step> {
 /// What it waits for, in condition `UpToDate`.
 fn asks(observed: &Observed, cluster: &ObservedCluster) -> Result<Plan, Finding> {
     may_restart(observed, members(cluster))?;
-    Ok(ask::plan(observed, Request::new(TurnAction::Upgrade)))
+    Ok(Plan {
+        next: Next::After(pace::ASK_AGAIN),
+        ..Plan::waiting(ask::finding(observed, TurnAction::Upgrade))
+    })
 }
