@@ -24,7 +24,8 @@ pub fn must_ask(observed: &Observed) -> bool {
     let is_asked = address::is_due(observed)
         || update::is_due(observed)
         || addons::is_due(observed)
-        || is_member_in_doubt(observed);
+        || is_member_in_doubt(observed)
+        || is_begun_in_doubt(observed);
     observed.follow.is_none() && (is_asked || (!is_done && !observed.is_deleting()))
 }
 
@@ -59,6 +60,16 @@ pub struct Released<'a> {
     pub stuck: Option<Stuck>,
     /// It was reset and waits for its Machine, or is not reset because of its control plane.
     pub is_freed: bool,
+}
+
+/// Whether a control plane that is being deleted may have been begun although nothing is recorded of it, as after the restore of a
+/// backup: its host is asked before it is released.
+fn is_begun_in_doubt(observed: &Observed) -> bool {
+    let stays = |cluster: &ObservedCluster| !cluster.external && !cluster.deleting;
+    observed.is_deleting()
+        && observed.acts_as_control_plane()
+        && !observed.is_begun()
+        && observed.cluster.as_ref().is_some_and(stays)
 }
 
 /// Whether a job may change the member of a control plane beside what is recorded, and the host tells: this process has not asked it

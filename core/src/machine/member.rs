@@ -1,6 +1,6 @@
 //! Which etcd member a Machine has, and who else is in the control plane.
 
-use super::observed::{Contact, Lookup, Observed, Placement};
+use super::observed::{Contact, Infrastructure, Lookup, Observed, Placement};
 use super::units::node_name;
 use crate::control_plane::{Member, Members};
 use crate::node::{JobKind, Observation};
@@ -84,6 +84,20 @@ impl Observed {
             seen.runs(&self.marker.job(*kind)) && !(is_joined && *kind == JobKind::Join)
         };
         JobKind::OF_MEMBER.into_iter().find(is_running)
+    }
+
+    /// Whether its host shows that it began to join: a management cluster that was restored from a backup may not know.
+    pub fn shows_join(&self) -> bool {
+        let Placement::Held(Infrastructure {
+            contact: Contact::Seen(seen),
+            ..
+        }) = &self.placement
+        else {
+            return self.last_look.job().is_some();
+        };
+        let owner = seen.owner.of(&self.marker);
+        owner.is_some_and(|owner| owner.joined)
+            || seen.job(&self.marker.job(JobKind::Join)).is_some()
     }
 
     /// Takes in what its host showed in this pass.

@@ -4,7 +4,7 @@
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::super::observed::{Contact, Observed};
+use super::super::observed::{Contact, Observed, Owner as Known};
 use super::{
     ASK_AGAIN, Action, Plan, State, claimed, consumer, deleted, is_deleted, is_installing,
     orphaned, reinstall, reset, retain, unavailable,
@@ -254,8 +254,22 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
             }
             plan
         }
+        _ if is_claimed_since(observed, owner) => {
+            let message = format!("claimed by Machine {}", owner.marker.machine);
+            let mut plan = unavailable(State::Claimed, Reason::Claimed, message, Next::OnChange);
+            plan.findings
+                .insert(0, Finding::yes(ConditionType::Clean, Reason::InUse, ""));
+            plan
+        }
         _ => orphaned::plan(observed, owner),
     }
+}
+
+/// Whether the Machine that the marker names has claimed this Host, and begun on it, while its server was asked: the Host of this
+/// pass is older than what its server showed.
+fn is_claimed_since(observed: &Observed, owner: &Owner) -> bool {
+    let has_this = matches!(&observed.owner, Known::On(host) if *host == observed.host.name_any());
+    has_this && observed.host.namespace().as_ref() == Some(&owner.marker.namespace)
 }
 
 /// Claim and marker agree: namespace, name and UID.

@@ -130,7 +130,7 @@ pub fn is_asked(observed: &Observed) -> bool {
             || cluster.turn.as_ref().is_some_and(Turn::is_later);
         is_made && !cluster.external && !cluster.deleting
     }) && observed.acts_as_control_plane()
-        && observed.is_begun()
+        && (observed.is_begun() || observed.shows_join())
 }
 
 /// Whether kubeadm runs on its host, where it changes the control plane, and why that is waited for.

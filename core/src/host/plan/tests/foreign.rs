@@ -104,6 +104,18 @@ fn an_orphan_is_never_reset_and_the_remedy_fits_what_is_known_of_its_machine() {
     }
 }
 
+#[test]
+fn a_host_that_was_claimed_while_its_server_was_asked_is_no_orphan() {
+    let mut observed = saying(&json!({}), marked("here", "m"));
+    observed.owner = Known::On(observed.host.name_any());
+    let claimed = plan(&observed, at(0));
+    let says = ["claimed by Machine w-0"];
+    expect("now", &claimed, State::Claimed, &[], "Claimed", &says);
+    let told = |finding: &Finding| (finding.condition, finding.reason());
+    let in_use = (ConditionType::Clean, Reason::InUse);
+    assert!(claimed.findings.iter().map(told).any(|is| is == in_use));
+}
+
 /// A Machine here has the name and the UID that the marker names, as far as a claim that somebody wrote says.
 type Change = fn(&mut Marker);
 

@@ -146,6 +146,36 @@ fn a_host_that_did_not_answer_a_new_manager_is_asked_again_before_another_change
     world.must_hold().expect("one at a time");
 }
 
+/// The backup knows of a Machine, or of one made again, and not that it was begun; it is deleted before anything else is found out
+/// (found by the property above).
+#[test]
+fn one_that_a_backup_knows_as_not_begun_is_looked_at_before_it_is_released() {
+    let mut world = World::new();
+    let pass = |world: &mut World| world.pass(3).expect("a pass");
+    world.happen(Event::Make).expect("a Machine");
+    world.back_up();
+    pass(&mut world);
+    world.happen(Event::Goes { host: 3 }).expect("prepared");
+    pass(&mut world);
+    world.plan_turns();
+    pass(&mut world);
+    assert!(world.objects[3].begun, "the history");
+    world.happen(Event::Goes { host: 3 }).expect("a learner");
+    world.restore();
+    world.happen(Event::Delete { machine: 3 }).expect("deleted");
+    world.ask();
+    pass(&mut world);
+    assert!(!world.objects[3].releasing);
+    let breaks = Event::Breaks {
+        host: 3,
+        cut: true,
+        down: false,
+    };
+    world.happen(breaks).expect("a power cut");
+    world.come_to_rest(&[0]).expect("it leaves");
+    assert!(!world.objects[3].exists && world.members.len() == 3);
+}
+
 impl World {
     fn meet(&mut self, event: Disaster) -> Result<(), TestCaseError> {
         match event {
