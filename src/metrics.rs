@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
 
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
@@ -11,6 +12,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+use tatara_core::api::Cluster;
+use tatara_core::api::cluster::{HeldTurn, TurnAction};
 
 /// Labels of reconciles: the controller and the result.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -51,6 +54,17 @@ pub struct KindLabels {
     pub kind: String,
 }
 
+/// Labels of the turn of a control plane.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct TurnLabels {
+    /// Namespace of the Cluster.
+    pub namespace: String,
+    /// Its name.
+    pub cluster: String,
+    /// init, join, remove or upgrade.
+    pub action: &'static str,
+}
+
 /// The metrics of the manager.
 #[derive(Clone)]
 pub struct Metrics {
@@ -64,6 +78,8 @@ pub struct Metrics {
     pub requests: Family<RequestLabels, Counter>,
     /// Objects that fail to decode, by kind.
     pub unreadable: Family<KindLabels, Gauge>,
+    /// Since when somebody has the turn of a control plane, in seconds since 1970; nothing where nobody has it.
+    pub turns: Family<TurnLabels, Gauge>,
     /// When each Machine entered its stage, by UID.
     since: Arc<Mutex<HashMap<String, (&'static str, Timestamp)>>>,
     registry: Arc<Registry>,
@@ -104,7 +120,14 @@ impl Default for Metrics {
             "Objects that fail to decode and are not reconciled, by kind",
             unreadable.clone(),
         );
+        let turns = Family::<TurnLabels, Gauge>::default();
+        registry.register(
+            "control_plane_turn_start_timestamp_seconds",
+            "Since when somebody has the turn to change a control plane",
+            turns.clone(),
+        );
         Self {
+            turns,
             unreadable,
             reconciles,
             steps,
@@ -135,6 +158,26 @@ impl Metrics {
         let kind = kind.to_owned();
         let gauge = self.unreadable.get_or_create(&KindLabels { kind });
         gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// Records who has the turn of a control plane now.
+    pub fn turn(&self, cluster: &Cluster, held: Option<&HeldTurn>) {
+        for action in TurnAction::ALL {
+            let labels = TurnLabels {
+                namespace: cluster.namespace().unwrap_or_default(),
+                cluster: cluster.name_any(),
+                action: action.as_str(),
+            };
+            match held.filter(|held| held.action == action.as_str()) {
+                Some(held) => {
+                    let since = held.since.0.as_second();
+                    self.turns.get_or_create(&labels).set(since);
+                }
+                None => {
+                    self.turns.remove(&labels);
+                }
+            }
+        }
     }
 
     /// Records that a Machine enters this stage, and counts the seconds of the stage before.
@@ -175,6 +218,8 @@ impl Metrics {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
     use super::*;
 
     #[test]
@@ -190,6 +235,32 @@ mod tests {
         ] {
             assert!(text.contains(line), "{text}");
         }
+    }
+
+    #[test]
+    fn a_turn_is_told_while_somebody_has_it() {
+        let metrics = Metrics::default();
+        let mut cluster = Cluster::new("a", Default::default());
+        cluster.metadata.namespace = Some("lab".into());
+        let held = |action: TurnAction, at| HeldTurn {
+            name: "cp-0".into(),
+            action: action.as_str().into(),
+            since: Time(Timestamp::from_second(at).expect("a time")),
+        };
+        let told = || {
+            let text = metrics.text();
+            let lines = text
+                .lines()
+                .filter(|line| line.contains("turn") && !line.starts_with('#'));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        metrics.turn(&cluster, Some(&held(TurnAction::Join, 70)));
+        metrics.turn(&cluster, Some(&held(TurnAction::Upgrade, 90)));
+        let name = "tatara_control_plane_turn_start_timestamp_seconds";
+        let labels = r#"namespace="lab",cluster="a",action="upgrade""#;
+        assert_eq!(told(), [format!("{name}{{{labels}}} 90")]);
+        metrics.turn(&cluster, None);
+        assert!(told().is_empty());
     }
 
     #[test]

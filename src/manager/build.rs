@@ -104,6 +104,7 @@ pub fn controllers(start: Start, profile_namespaces: &[String]) -> (Controllers,
             secrets,
             reach: start.reach,
             secret_names: secret_names.clone(),
+            metrics: start.metrics.clone(),
         }),
         profiles: Arc::new(ClusterProfiles {
             base: base.clone(),

@@ -1,6 +1,6 @@
 //! Cluster: one Kubernetes cluster, its networks, and where its API is served.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -106,6 +106,9 @@ pub struct ClusterStatus {
     /// Counts of the worker Machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<MachineCounts>,
+    /// Who has the control-plane turn, and since when: for people. What counts is the annotation `tatara.dev/control-plane-turn`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_plane_turn: Option<HeldTurn>,
     /// The newest `metadata.generation` that was acted upon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
@@ -141,6 +144,18 @@ pub struct MachineCounts {
     pub desired: i32,
     /// Machines whose Node is Ready.
     pub ready: i32,
+}
+
+/// The control-plane turn that somebody has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HeldTurn {
+    /// Name of the Machine that has it; of the Cluster, while a member of its etcd that belongs to no Machine is removed.
+    pub name: String,
+    /// What for: init, join, remove (of an etcd member) or upgrade.
+    pub action: String,
+    /// Since when, as the manager saw it.
+    pub since: Time,
 }
 
 /// The control-plane turn: init, join, member removal and upgrade happen one at a time per cluster.

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+
 use super::observed::{MachineFact, Observed};
 use super::plan::Plan;
 use crate::TRANSIENT;
-use crate::api::cluster::{ApiEndpoint, MachineCounts};
+use crate::api::cluster::{ApiEndpoint, HeldTurn, MachineCounts, Turn};
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
 use crate::api::{Cluster, ClusterStatus};
 
@@ -73,14 +76,34 @@ fn is_true(status: &ClusterStatus, name: ConditionType) -> bool {
     conditions::is_true(&status.conditions, name)
 }
 
+/// Who has the control-plane turn, since when it was seen to be so.
+pub fn turn(cluster: &Cluster, observed: &Observed, now: Timestamp) -> Option<HeldTurn> {
+    let Turn { name, action, .. } = observed.turn.as_ref()?;
+    let before = cluster.status.as_ref();
+    let before = before.and_then(|status| status.control_plane_turn.as_ref());
+    let is_same = |held: &&HeldTurn| held.name == *name && held.action == action.as_str();
+    let since = before.filter(is_same).map(|held| held.since.clone());
+    Some(HeldTurn {
+        name: name.clone(),
+        action: action.as_str().into(),
+        since: since.unwrap_or(Time(now)),
+    })
+}
+
 /// The status that follows from a plan; `None` if nothing is to be reported.
-pub fn status(cluster: &Cluster, observed: &Observed, plan: &Plan) -> Option<ClusterStatus> {
+pub fn status(
+    cluster: &Cluster,
+    observed: &Observed,
+    plan: &Plan,
+    now: Timestamp,
+) -> Option<ClusterStatus> {
     if plan.phase.is_empty() {
         return None;
     }
     let mut status = ClusterStatus {
         phase: Some(plan.phase.into()),
         control_plane: Some(counts(&observed.machines, true, 0)),
+        control_plane_turn: turn(cluster, observed, now),
         workers: Some(counts(&observed.machines, false, observed.well)),
         ..cluster.status.clone().unwrap_or_default()
     };

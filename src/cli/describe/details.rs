@@ -12,10 +12,10 @@ use super::onward::commands;
 use super::render::{Style, colour, faint, line, mark, padded};
 use super::snapshot::Snapshot;
 use super::standing::{Mark, is_trouble};
-use tatara_core::api::Machine;
 use tatara_core::api::cluster::{Turn, TurnAction};
 use tatara_core::api::conditions::{ConditionType, Status};
 use tatara_core::api::machine_stage::{Clock, TurnRequest};
+use tatara_core::api::{Cluster, Machine};
 use tatara_core::control_plane::turn::{Holder, Marks};
 
 /// Conditions, Events and commands as lines.
@@ -81,7 +81,10 @@ fn turn(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
     };
     if let Holder::Of(turn) = &holder {
         lines.push(if Some(&turn.machine) == cluster.uid().as_ref() {
-            "  the Cluster has it, to remove an etcd member that belongs to no Machine".to_owned()
+            format!(
+                "  the Cluster has it, to remove an etcd member that belongs to no Machine{}",
+                held(cluster, turn, now)
+            )
         } else {
             let status = of(turn).and_then(|machine| machine.status.as_ref());
             let change = status.and_then(|status| status.change.as_ref());
@@ -94,7 +97,8 @@ fn turn(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
             let step = step.map(|(step, clock)| format!("; {step}, {}", lasting(clock, now)));
             let (name, action) = (&turn.name, purpose(turn.action));
             format!(
-                "  Machine {name} has it, {action}{}",
+                "  Machine {name} has it, {action}{}{}",
+                held(cluster, turn, now),
                 step.unwrap_or_default()
             )
         });
@@ -127,6 +131,16 @@ fn turn(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
         format!("  Machine {name} asks for it, {action}{begun}, for {since}")
     }));
     lines
+}
+
+/// For how long somebody has the turn.
+fn held(cluster: &Cluster, turn: &Turn, now: Timestamp) -> String {
+    let status = cluster.status.as_ref();
+    let held = status.and_then(|status| status.control_plane_turn.as_ref());
+    let held = held.filter(|held| held.name == turn.name && held.action == turn.action.as_str());
+    held.map_or_else(String::new, |held| {
+        format!(", for {}", age(held.since.0, now))
+    })
 }
 
 /// What the turn is for, of a Machine.

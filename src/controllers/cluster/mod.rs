@@ -22,7 +22,9 @@ use super::base::Base;
 use super::control_plane::ControlPlanes;
 use super::machine::turn::Turns;
 use super::workloads::Workloads;
+use crate::clock;
 use crate::engine::{ActionOutcome, Controller, Engine, ReconcileError};
+use crate::metrics::Metrics;
 use crate::providers::Hosts;
 use crate::remote::Reach;
 use tatara_core::api::conditions::{ConditionType, Finding};
@@ -53,12 +55,15 @@ pub struct Clusters {
     pub reach: Reach,
     /// Names of existing Secrets.
     pub secret_names: Arc<Names>,
+    /// Metrics of turns.
+    pub metrics: Metrics,
 }
 
 impl Clusters {
     /// Forgets a Cluster that is deleted, or not ours.
     pub fn forget(&self, cluster: &Cluster) {
         let uid = cluster.uid().unwrap_or_default();
+        self.metrics.turn(cluster, None);
         self.workloads.forget(cluster);
         self.sources.forget(&uid);
         self.secrets.forget(&uid);
@@ -116,7 +121,10 @@ impl Controller for Clusters {
     }
 
     /// Of etcd only: what else has not ended is in the plan already.
-    fn learn(&self, _: &Observed, plan: &mut Plan, found: Option<Finding>) -> bool {
+    fn learn(&self, observed: &Observed, plan: &mut Plan, found: Option<Finding>) -> bool {
+        let cluster = observed.cluster.as_ref();
+        let turn = status::turn(cluster, observed, clock::now());
+        self.metrics.turn(cluster, turn.as_ref());
         let is_etcd = |finding: &Finding| finding.condition == ConditionType::EtcdHealthy;
         let Some(found) = found.filter(is_etcd) else {
             return false;
@@ -142,8 +150,8 @@ impl Controller for Clusters {
         cluster: &Cluster,
         observed: &Observed,
         plan: &Plan,
-        _: Timestamp,
+        now: Timestamp,
     ) -> Option<ClusterStatus> {
-        status::status(cluster, observed, plan)
+        status::status(cluster, observed, plan, now)
     }
 }
