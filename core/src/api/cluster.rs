@@ -154,7 +154,7 @@ pub struct HeldTurn {
     pub name: String,
     /// What for: init, join, remove (of an etcd member) or upgrade.
     pub action: String,
-    /// Since when, as the manager saw it.
+    /// Since when, as the manager saw it. One that was returned and taken again within seconds counts as one.
     pub since: Time,
 }
 
