@@ -63,9 +63,13 @@ pub struct Released<'a> {
 }
 
 /// Whether a control plane that is being deleted may have been begun although nothing is recorded of it, as after the restore of a
-/// backup: its host is asked before it is released.
+/// backup: its host is asked before it is released. Whether the Cluster has a control plane at all, the backup may not know either.
 fn is_begun_in_doubt(observed: &Observed) -> bool {
-    observed.is_deleting() && !observed.is_begun() && membership::is_of_etcd(observed)
+    let stays = |cluster: &ObservedCluster| !cluster.external && !cluster.deleting;
+    observed.is_deleting()
+        && observed.acts_as_control_plane()
+        && !observed.is_begun()
+        && observed.cluster.as_ref().is_some_and(stays)
 }
 
 /// Whether a job may change the member of a control plane beside what is recorded, and the host tells: this process has not asked it

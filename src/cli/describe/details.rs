@@ -94,7 +94,7 @@ fn turn(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
                 (step, &change.clock)
             });
             let step = step.or_else(|| stage.map(|stage| (&*stage.name, &stage.clock)));
-            let step = step.map(|(step, clock)| format!("; {step}, {}", lasting(clock, now)));
+            let step = step.map(|(step, clock)| format!("; at {step} {}", lasting(clock, now)));
             let (name, action) = (&turn.name, purpose(turn.action));
             format!(
                 "  Machine {name} has it, {action}{}{}",

@@ -100,7 +100,10 @@ impl Controller for Clusters {
         cluster: &Arc<Cluster>,
         _: Timestamp,
     ) -> Result<Observed, ReconcileError> {
-        observe::observe(self, cluster.clone()).await
+        let observed = observe::observe(self, cluster.clone()).await?;
+        let turn = status::turn(cluster, &observed, clock::now());
+        self.metrics.turn(cluster, turn.as_ref());
+        Ok(observed)
     }
 
     fn plan(observed: &Observed, _: Timestamp) -> Plan {
@@ -121,10 +124,7 @@ impl Controller for Clusters {
     }
 
     /// Of etcd only: what else has not ended is in the plan already.
-    fn learn(&self, observed: &Observed, plan: &mut Plan, found: Option<Finding>) -> bool {
-        let cluster = observed.cluster.as_ref();
-        let turn = status::turn(cluster, observed, clock::now());
-        self.metrics.turn(cluster, turn.as_ref());
+    fn learn(&self, _: &Observed, plan: &mut Plan, found: Option<Finding>) -> bool {
         let is_etcd = |finding: &Finding| finding.condition == ConditionType::EtcdHealthy;
         let Some(found) = found.filter(is_etcd) else {
             return false;

