@@ -5,7 +5,7 @@ use super::turn::Outcome;
 use super::waits;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::control_plane::{Change, Member, Members, permits, quorum};
-use crate::machine::plan::membership;
+use crate::machine::plan::{host_is_gone, membership};
 use crate::proof::{MemberProof, TurnIsOver};
 
 /// The list, or why it cannot be read.
@@ -96,7 +96,7 @@ pub fn was_removed(
 
 /// Whether etcd is asked before the place of the Machine is released.
 pub fn is_asked_before_release(observed: &Observed) -> bool {
-    membership::is_asked(observed)
+    membership::is_asked(observed) || membership::may_be_listed(observed)
 }
 
 /// Requires, before the place of the Machine is released, that etcd has no member of it.
@@ -104,7 +104,17 @@ pub fn is_asked_before_release(observed: &Observed) -> bool {
 /// # Errors
 /// Which member it has, or why that cannot be read.
 pub fn may_release(observed: &Observed, members: Read<'_>) -> Result<(), Finding> {
-    let members = known(observed, members)?;
+    let members = members.map_err(|why| {
+        let way_out = membership::may_be_listed(observed).then(|| {
+            let gone = host_is_gone(observed);
+            format!("; its host does not show whether it has joined the control plane. Only if that is destroyed, erased or disconnected for good: {gone}")
+        });
+        waits(
+            observed,
+            Reason::EtcdUnreachable,
+            why + &way_out.unwrap_or_default(),
+        )
+    })?;
     match observed.member(members) {
         None => Ok(()),
         Some(member) => {

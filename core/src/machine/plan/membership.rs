@@ -3,7 +3,7 @@
 
 use super::super::cluster::ObservedCluster;
 use super::super::member::ControlPlaneMachine;
-use super::super::observed::{Contact, Lookup, Observed, Placement};
+use super::super::observed::{Contact, Infrastructure, Lookup, Observed, Placement};
 use super::super::units;
 use super::deletion::deleting;
 use super::doubt::{self, ClusterName};
@@ -122,15 +122,37 @@ pub(super) fn unused_turn(observed: &Observed) -> Option<TurnIsOver> {
 
 /// Whether etcd has a say: the Machine may have a member in a control plane of ours that stays.
 pub fn is_asked(observed: &Observed) -> bool {
+    let is_begun = || observed.is_begun() || observed.shows_join() || is_listed(observed);
+    is_of_control_plane(observed) && is_begun()
+}
+
+/// Whether nothing shows that it has a member, and nothing that it has none: its host did not show in this pass that kubeadm was not
+/// run there. A management cluster that was restored from a backup may know nothing of that.
+pub fn may_be_listed(observed: &Observed) -> bool {
+    let is_unseen = |held: &Infrastructure| !matches!(held.contact, Contact::Seen(_));
+    matches!(&observed.placement, Placement::Held(held) if is_unseen(held))
+        && is_of_control_plane(observed)
+        && !is_asked(observed)
+        && observed.user_says_gone().is_none()
+}
+
+/// Whether it is one of a control plane of ours, which stays.
+fn is_of_control_plane(observed: &Observed) -> bool {
     observed.cluster.as_ref().is_some_and(|cluster| {
         let records = [&cluster.initialized_by, &cluster.initialized_by_secret];
         // the records may be lost: what has come after init shows it too
         let is_made = records.iter().any(|record| record.is_some())
             || observed.had_node()
+            || observed.shows_join()
             || cluster.turn.as_ref().is_some_and(Turn::is_later);
         is_made && !cluster.external && !cluster.deleting
     }) && observed.acts_as_control_plane()
-        && (observed.is_begun() || observed.shows_join())
+}
+
+/// Whether the last list of etcd's members has one of it.
+fn is_listed(observed: &Observed) -> bool {
+    let etcd = observed.cluster.as_ref().map(|cluster| &cluster.etcd);
+    matches!(etcd, Some(Lookup::Known(members)) if observed.member(members).is_some())
 }
 
 /// Whether kubeadm runs on its host, where it changes the control plane, and why that is waited for.

@@ -1,5 +1,6 @@
 use super::super::members::etcd_at;
 use super::*;
+use crate::api::names::ANNOTATION_HOST_IS_GONE;
 use crate::machine::live::etcd::{
     Removal, end_of_refused, is_asked_before_release, may_join, may_release, may_remove,
     may_return, was_moved, was_removed,
@@ -118,6 +119,35 @@ fn a_control_plane_is_released_once_etcd_lists_it_no_more() {
     assert!(!is_asked_before_release(&running(worker())), "a worker");
     let goes = with_cluster(beside(), |cluster| cluster.deleting = true);
     assert!(!is_asked_before_release(&goes), "the Cluster goes");
+}
+
+#[test]
+fn a_control_plane_of_which_no_record_tells_is_looked_for_in_the_list() {
+    let unknown = |contact: Contact| {
+        let mut observed = with_cluster(deleted(control_plane(), at(0)), |cluster| {
+            cluster.initialized_by = Some(OTHER.into());
+            cluster.etcd = Lookup::Known(without_own());
+        });
+        observed.placement = held(contact);
+        observed
+    };
+    let silent = unknown(Contact::Unreachable {
+        reason: Reason::SshUnreachable,
+        message: "no route to host".into(),
+    });
+    assert!(!membership::is_asked(&silent));
+    assert!(is_asked_before_release(&silent));
+    let unread = may_release(&silent, silence()).expect_err("no list");
+    assert!(unread.message().contains("tatara.dev/host-is-gone="));
+    let seen = unknown(says(unmarked(Vec::new())));
+    assert!(!is_asked_before_release(&seen), "its host shows no join");
+    let listed = with_cluster(silent.clone(), |cluster| {
+        cluster.etcd = Lookup::Known(with_own());
+    });
+    assert!(membership::is_asked(&listed), "its member is removed first");
+    let confirmed = json!({ "metadata": { "annotations": { (ANNOTATION_HOST_IS_GONE): ME } } });
+    let gone = edited(silent, &confirmed);
+    assert!(!is_asked_before_release(&gone), "somebody has the proof");
 }
 
 #[test]
