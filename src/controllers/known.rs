@@ -86,7 +86,7 @@ pub struct ClusterMemory {
     pub certificates: Certificates,
     /// The control-plane turn recorded on its CA Secret, once it was read; `Some(None)` if there is no Secret.
     pub turn: Option<Option<Marks>>,
-    /// Why those wait that ask for the turn: UID of the Machine, and a sentence.
+    /// Why those wait that ask for the turn: UID of the Machine, or of the Cluster, and a sentence.
     pub turn_waits: Vec<(String, String)>,
     /// Its Secrets as they were last read or written, by name, without data.
     pub secrets: BTreeMap<String, Secret>,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::conditions::{ConditionType, Reason, find};
+use super::machine_stage::TurnRequest;
 use super::provider_spec::ProviderSpec;
 
 /// A Kubernetes cluster: its networks, how its API is reached, what is installed in it.
@@ -109,6 +110,9 @@ pub struct ClusterStatus {
     /// Who has the control-plane turn, and since when: for people. What counts is the annotation `tatara.dev/control-plane-turn`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane_turn: Option<HeldTurn>,
+    /// What the Cluster itself asks the turn of its control plane for: to remove an etcd member that belongs to no Machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_request: Option<TurnRequest>,
     /// The newest `metadata.generation` that was acted upon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,

@@ -109,6 +109,8 @@ pub struct Observed {
     pub external: bool,
     /// Who has the control-plane turn.
     pub turn: Option<Turn>,
+    /// Why the Cluster, which asked for it, does not have it.
+    pub turn_waits: Option<String>,
     /// How the Cluster and its CA Secret contradict each other about it, by a live read of both.
     pub doubt: Option<Doubt>,
     /// The user confirmed, by annotation, that the Machine which has the turn and does not exist no longer runs.

@@ -8,8 +8,9 @@ use k8s_openapi::jiff::Timestamp;
 use super::observed::{MachineFact, Observed};
 use super::plan::Plan;
 use crate::TRANSIENT;
-use crate::api::cluster::{ApiEndpoint, HeldTurn, MachineCounts, Turn};
+use crate::api::cluster::{ApiEndpoint, HeldTurn, MachineCounts, Turn, TurnAction};
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
+use crate::api::machine_stage::TurnRequest;
 use crate::api::{Cluster, ClusterStatus};
 
 /// Conditions whose news is worth an Event.
@@ -69,7 +70,8 @@ fn read_by_others(status: &ClusterStatus) -> impl PartialEq {
         ConditionType::Paused,
     ];
     let holds = holds.map(|name| is_true(status, name));
-    (status.endpoint.clone(), status.version.clone(), holds)
+    let asks = status.turn_request.is_some();
+    (status.endpoint.clone(), status.version.clone(), asks, holds)
 }
 
 fn is_true(status: &ClusterStatus, name: ConditionType) -> bool {
@@ -90,6 +92,17 @@ pub fn turn(cluster: &Cluster, observed: &Observed, now: Timestamp) -> Option<He
     })
 }
 
+/// That it asks for the turn, since when it does.
+fn turn_request(cluster: &Cluster, plan: &Plan, now: Timestamp) -> Option<TurnRequest> {
+    let before = cluster.status.as_ref();
+    let before = before.and_then(|status| status.turn_request.as_ref());
+    plan.asks.then(|| TurnRequest {
+        action: TurnAction::Remove.as_str().into(),
+        half_done: false,
+        since: before.map_or(Time(now), |request| request.since.clone()),
+    })
+}
+
 /// The status that follows from a plan; `None` if nothing is to be reported.
 pub fn status(
     cluster: &Cluster,
@@ -104,6 +117,7 @@ pub fn status(
         phase: Some(plan.phase.into()),
         control_plane: Some(counts(&observed.machines, true, 0)),
         control_plane_turn: turn(cluster, observed, now),
+        turn_request: turn_request(cluster, plan, now),
         workers: Some(counts(&observed.machines, false, observed.well)),
         ..cluster.status.clone().unwrap_or_default()
     };

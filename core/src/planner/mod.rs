@@ -1,11 +1,10 @@
 //! The planner of a control plane: it sees all its Machines, and grants the turn to one that asks for it, in one order.
 //!
 //! A grant permits, and never commands: a Machine asks in its status (`turnRequest`), and goes on by its own plan, which reads live,
-//! just before it acts, that it has the turn. The turn is the annotation on the CA Secret, written by compare-and-swap, so that a
+//! just before it acts, that it has the turn. So does the Cluster, to remove an etcd member that belongs to no Machine. The turn is the annotation on the CA Secret, written by compare-and-swap, so that a
 //! planner of a manager that does not lead any more and this one exclude each other.
 //!
-//! Absent: `kubeadm init`, which is elected by evidence on hosts; the removal of a member that belongs to no Machine, for which the
-//! Cluster takes the turn; the end of a turn, which its Machine proves.
+//! Absent: `kubeadm init`, which is elected by evidence on hosts; the end of a turn, which its Machine proves.
 
 mod observed;
 mod plan;
@@ -13,5 +12,5 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
-pub use observed::{Asks, MemberView, Observed, Seat, Wants};
+pub use observed::{Asks, MemberView, Observed, Seat, Wants, has_orphan};
 pub use plan::{Action, Plan, plan};

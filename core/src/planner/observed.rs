@@ -1,9 +1,9 @@
 //! What the planner of a control plane knows of it.
 
-use crate::api::Machine;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Reason, find, is_true};
 use crate::api::machine_stage::TurnRequest;
+use crate::api::{Cluster, Machine};
 use crate::control_plane::turn::Both;
 use crate::control_plane::{Change, Members, permits};
 use crate::machine::{LastLook, reported};
@@ -16,8 +16,20 @@ pub struct Observed {
     pub cluster: (String, String),
     /// Turn and record on the Cluster and its CA Secret; `None` while the Secret was not read since the manager started.
     pub both: Option<Both>,
+    /// UID of the Cluster.
+    pub uid: String,
+    /// The Cluster asks to remove an etcd member that belongs to no Machine.
+    pub has_orphan: bool,
     /// Its control-plane Machines, each once.
     pub seats: Vec<Seat>,
+}
+
+/// Whether a Cluster asks to remove an etcd member that belongs to no Machine.
+pub fn has_orphan(cluster: &Cluster) -> bool {
+    let request = cluster.status.as_ref();
+    let request = request.and_then(|status| status.turn_request.as_ref());
+    let action = request.and_then(|request| TurnAction::parse(&request.action));
+    action == Some(TurnAction::Remove) && cluster.metadata.deletion_timestamp.is_none()
 }
 
 /// A control-plane Machine.

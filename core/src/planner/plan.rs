@@ -10,6 +10,7 @@ use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::Finding;
 use crate::control_plane::turn::Both;
 use crate::machine::LastLook;
+use crate::node::JobKind;
 use crate::words::word;
 
 /// How soon it is planned again while somebody waits.
@@ -52,10 +53,20 @@ impl crate::Plan for Plan {
     }
 }
 
+/// One that asks for the turn.
+struct Asking<'a> {
+    place: Place,
+    turn: Turn,
+    half_done: bool,
+    /// The Machine that asks; `None` for the Cluster itself.
+    seat: Option<&'a Seat>,
+}
+
 /// Who gets the turn next.
 pub fn plan(observed: &Observed) -> Plan {
-    let mut queue: Vec<(&Seat, Asks)> = observed.seats.iter().filter_map(asking).collect();
-    queue.sort_by_key(|(seat, asks)| (place(seat, *asks), &seat.name));
+    let mut queue: Vec<Asking> = observed.seats.iter().filter_map(asking).collect();
+    queue.extend(orphan(observed));
+    queue.sort_by(|one, other| (one.place, &one.turn.name).cmp(&(other.place, &other.turn.name)));
     let is_held = |seat: &Seat| seat.wants == Wants::Held;
     if queue.is_empty() && !observed.seats.iter().any(is_held) {
         return Plan::default();
@@ -70,26 +81,18 @@ pub fn plan(observed: &Observed) -> Plan {
             .extend((!queue.is_empty()).then_some(Action::Read));
         return plan;
     };
-    let mut first: Option<&Seat> = None;
-    for (seat, asks) in queue {
-        let (namespace, _) = &observed.cluster;
-        let ahead = || {
-            first.map(|first| {
-                named(
-                    namespace,
-                    &format!("Machine {} goes first", first.name),
-                    &first.name,
-                )
-            })
+    for asking in queue {
+        let first = plan.actions.first();
+        let ahead = || match first? {
+            Action::Grant(turn) => Some(goes_first(observed, turn)),
+            Action::Read => None,
         };
-        let why = unready(observed, seat, asks)
+        let why = unready(observed, &asking)
             .or_else(ahead)
-            .or_else(|| obstacle(observed, both, seat, asks));
-        if let Some(why) = why {
-            plan.waits.push((seat.uid.clone(), why));
-        } else {
-            first = Some(seat);
-            plan.actions.push(grant(seat, asks));
+            .or_else(|| obstacle(observed, both, &asking));
+        match why {
+            Some(why) => plan.waits.push((asking.turn.machine, why)),
+            None => plan.actions.push(Action::Grant(asking.turn)),
         }
     }
     plan
@@ -100,6 +103,8 @@ pub fn plan(observed: &Observed) -> Plan {
 enum Place {
     /// What is half done is brought to its end: its member may be down.
     HalfDone,
+    /// A member that belongs to no Machine and does not serve goes: none joins beside it.
+    Orphan,
     /// A member that does not serve goes: none joins beside it.
     LeavesBroken,
     /// One more joins, before one that serves goes: etcd has a member more meanwhile.
@@ -120,29 +125,44 @@ fn place(seat: &Seat, asks: Asks) -> Place {
     }
 }
 
-fn asking(seat: &Seat) -> Option<(&Seat, Asks)> {
-    match seat.wants {
-        Wants::Asks(asks) => Some((seat, asks)),
-        Wants::Nothing | Wants::Held | Wants::Soon => None,
-    }
+fn asking(seat: &Seat) -> Option<Asking<'_>> {
+    let Wants::Asks(asks) = seat.wants else {
+        return None;
+    };
+    Some(Asking {
+        place: place(seat, asks),
+        turn: Turn {
+            machine: seat.uid.clone(),
+            name: seat.name.clone(),
+            action: asks.action,
+        },
+        half_done: asks.half_done,
+        seat: Some(seat),
+    })
 }
 
-fn grant(seat: &Seat, asks: Asks) -> Action {
-    Action::Grant(Turn {
-        machine: seat.uid.clone(),
-        name: seat.name.clone(),
-        action: asks.action,
+/// The Cluster, which removes a member that belongs to no Machine.
+fn orphan(observed: &Observed) -> Option<Asking<'_>> {
+    let (_, name) = &observed.cluster;
+    observed.has_orphan.then(|| Asking {
+        place: Place::Orphan,
+        turn: Turn {
+            machine: observed.uid.clone(),
+            name: name.clone(),
+            action: TurnAction::Remove,
+        },
+        half_done: false,
+        seat: None,
     })
 }
 
 /// Why a Machine could not go on with the turn, and would only give it back: this manager has not asked its host, or etcd cannot do
 /// without its member. What is half done may be what that lacks. One that leaves needs no host, and whether etcd takes, or can do
 /// without, a member, each asks of etcd before it asks for the turn.
-fn unready(observed: &Observed, seat: &Seat, asks: Asks) -> Option<String> {
+fn unready(observed: &Observed, asking: &Asking) -> Option<String> {
     let (_, cluster) = &observed.cluster;
-    if asks.action == TurnAction::Remove {
-        return None;
-    }
+    let action = asking.turn.action;
+    let seat = asking.seat.filter(|_| action != TurnAction::Remove)?;
     match seat.look {
         LastLook::Never => {
             return Some("the manager has just started, and asks its host first".into());
@@ -154,11 +174,11 @@ fn unready(observed: &Observed, seat: &Seat, asks: Asks) -> Option<String> {
         }
         LastLook::Idle | LastLook::Runs(_) => (),
     }
-    if asks.action != TurnAction::Upgrade {
+    if action != TurnAction::Upgrade {
         return None;
     }
     let member = seat.member;
-    let may_go_on = member.may_restart || (asks.half_done && !member.serves);
+    let may_go_on = member.may_restart || (asking.half_done && !member.serves);
     let what = if member.serves {
         "etcd cannot do without its member now"
     } else {
@@ -168,7 +188,8 @@ fn unready(observed: &Observed, seat: &Seat, asks: Asks) -> Option<String> {
 }
 
 /// Why nobody gets the turn: somebody has it, is about to take it before this change, or may be changing its member without it.
-fn obstacle(observed: &Observed, both: &Both, seat: &Seat, asks: Asks) -> Option<String> {
+fn obstacle(observed: &Observed, both: &Both, asking: &Asking) -> Option<String> {
+    let wanted = &asking.turn;
     let (namespace, cluster) = &observed.cluster;
     if both.no_secret {
         return Some(format!(
@@ -182,36 +203,68 @@ fn obstacle(observed: &Observed, both: &Both, seat: &Seat, asks: Asks) -> Option
     }
     let named = |what: &str, name: &str| named(namespace, what, name);
     // what it has for one change, a Machine may have for the next
-    let is_another =
-        |turn: &&Turn| turn.is_later() && (turn.machine != seat.uid || turn.action == asks.action);
+    let is_another = |turn: &&Turn| {
+        turn.is_later() && (turn.machine != wanted.machine || turn.action == wanted.action)
+    };
     if let Some(turn) = both.holder().filter(is_another) {
         let name = &turn.name;
-        return Some(
-            if observed.seats.iter().any(|seat| seat.uid == turn.machine) {
-                named(&format!("Machine {name} has the turn"), name)
-            } else {
-                format!(
-                    "an etcd member that belongs to no Machine is being removed; condition EtcdHealthy of Cluster {cluster} names it"
-                )
-            },
-        );
+        return Some(if is_of_cluster(observed, turn) {
+            orphan_goes("is being removed", cluster)
+        } else {
+            named(&format!("Machine {name} has the turn"), name)
+        });
     }
-    let others = || observed.seats.iter().filter(|other| other.uid != seat.uid);
-    if let Some(other) = others().find(|other| is_in_the_way(other)) {
+    let others = || {
+        let seats = observed.seats.iter();
+        seats.filter(|other| other.uid != wanted.machine)
+    };
+    let is_in_the_way = |other: &&Seat| match asking.place {
+        Place::Orphan => may_join(other),
+        _ => is_in_the_way(other),
+    };
+    if let Some(other) = others().find(is_in_the_way) {
         let name = &other.name;
         let what = format!("kubeadm may be changing the member of Machine {name}");
         return Some(named(&what, name));
     }
-    let is_new = asks.action == TurnAction::Upgrade && !asks.half_done;
+    let is_new = asking.place == Place::Updates;
     let leaves = |other: &&Seat| other.wants == Wants::Soon;
     let other = others().find(leaves).filter(|_| is_new)?;
     let what = format!("Machine {} leaves first", other.name);
     Some(named(&what, &other.name))
 }
 
+fn goes_first(observed: &Observed, turn: &Turn) -> String {
+    let (namespace, cluster) = &observed.cluster;
+    let name = &turn.name;
+    if is_of_cluster(observed, turn) {
+        orphan_goes("is removed first", cluster)
+    } else {
+        named(namespace, &format!("Machine {name} goes first"), name)
+    }
+}
+
+/// Whether the Cluster itself has the turn, or that of a Machine is left that does not exist.
+fn is_of_cluster(observed: &Observed, turn: &Turn) -> bool {
+    observed.seats.iter().all(|seat| seat.uid != turn.machine)
+}
+
+fn orphan_goes(what: &str, cluster: &str) -> String {
+    format!(
+        "an etcd member that belongs to no Machine {what}; condition EtcdHealthy of Cluster {cluster} names it"
+    )
+}
+
 fn named(namespace: &str, what: &str, name: &str) -> String {
     let name = word(name);
     format!("{what}. If it does not proceed: tatara describe machine {name} -n {namespace}")
+}
+
+/// Whether kubeadm may be joining there: it would begin with a list of members that is no longer true. A host that does not answer
+/// keeps nobody's dead member.
+fn may_join(seat: &Seat) -> bool {
+    let is_unknown = seat.look == LastLook::Never && seat.is_begun;
+    is_unknown || seat.runs == Some(JobKind::Join)
 }
 
 /// Whether kubeadm may be changing its member without the turn: a management cluster that was restored from a backup may not know

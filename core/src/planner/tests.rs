@@ -65,6 +65,8 @@ fn observed(holder: Holder, seats: Vec<Seat>) -> Observed {
     Observed {
         cluster: ("default".into(), "c".into()),
         both: Some(both(holder)),
+        uid: "uid-c".into(),
+        has_orphan: false,
         seats,
     }
 }
@@ -193,6 +195,65 @@ fn of_several_the_first_by_what_they_ask_for_gets_it() {
         let waits = queue[first + 1..].iter().map(|seat| &seat.uid);
         assert!(plan.waits.iter().map(|(uid, _)| uid).eq(waits), "{plan:?}");
     }
+}
+
+#[test]
+fn a_member_of_no_machine_goes_before_others_join_or_leave() {
+    let join = |look| Seat {
+        wants: Wants::Asks(Asks {
+            action: TurnAction::Join,
+            half_done: false,
+        }),
+        look,
+        ..idle("a")
+    };
+    let runs = |kind| Seat {
+        runs: Some(kind),
+        ..idle("b")
+    };
+    let with = |holder, seats| {
+        let mut observed = observed(holder, seats);
+        observed.has_orphan = true;
+        plan(&observed)
+    };
+    let (never, silent, looked) = (LastLook::Never, LastLook::Silent, LastLook::Idle);
+    for (case, seats, expected) in [
+        ("alone", vec![], Some("c")),
+        ("one asks to join", vec![join(looked)], Some("c")),
+        ("half done", vec![seat("a", Some(true))], Some("a")),
+        ("a join runs", vec![runs(JobKind::Join)], None),
+        ("an update runs", vec![runs(JobKind::Upgrade)], Some("c")),
+        (
+            "a host was not asked",
+            vec![Seat {
+                look: never,
+                ..idle("b")
+            }],
+            None,
+        ),
+        (
+            "a silent host",
+            vec![Seat {
+                look: silent,
+                ..idle("b")
+            }],
+            Some("c"),
+        ),
+    ] {
+        let plan = with(Holder::Nobody, seats);
+        assert_eq!(granted(&plan), expected, "{case}");
+    }
+    let plan = with(Holder::Nobody, vec![join(looked)]);
+    let [(uid, why)] = &plan.waits[..] else {
+        panic!("{plan:?}");
+    };
+    assert_eq!(uid, "uid-a");
+    assert!(
+        why.contains("belongs to no Machine is removed first"),
+        "{why}"
+    );
+    let held = with(of("c", TurnAction::Remove), vec![join(looked)]);
+    assert_eq!(granted(&held), None, "the Cluster has it");
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use clap::builder::styling::Style as Colour;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
-use kube::ResourceExt;
 
 use super::age::age;
 use super::events::Occurrence;
@@ -12,11 +11,9 @@ use super::onward::commands;
 use super::render::{Style, colour, faint, line, mark, padded};
 use super::snapshot::Snapshot;
 use super::standing::{Mark, is_trouble};
-use tatara_core::api::cluster::{Turn, TurnAction};
+use super::turn::turn;
 use tatara_core::api::conditions::{ConditionType, Status};
-use tatara_core::api::machine_stage::{Clock, TurnRequest};
-use tatara_core::api::{Cluster, Machine};
-use tatara_core::control_plane::turn::{Holder, Marks};
+use tatara_core::api::machine_stage::Clock;
 
 /// Conditions, Events and commands as lines.
 pub fn details(
@@ -64,96 +61,7 @@ fn stage(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
     lines
 }
 
-/// Of a Cluster: whose turn it is to change the control plane, and who asks for it, the first first.
-fn turn(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
-    let cluster = match snapshot.kind {
-        Kind::Cluster => snapshot.clusters.get(&snapshot.name),
-        _ => None,
-    };
-    let Some(cluster) = cluster else {
-        return Vec::new();
-    };
-    let holder = Marks::of(cluster.annotations()).turn;
-    let mut lines = Vec::new();
-    let of = |turn: &Turn| {
-        let machine = snapshot.machines.get(&turn.name);
-        machine.filter(|machine| machine.uid().as_deref() == Some(&turn.machine))
-    };
-    if let Holder::Of(turn) = &holder {
-        lines.push(if Some(&turn.machine) == cluster.uid().as_ref() {
-            format!(
-                "  the Cluster has it, to remove an etcd member that belongs to no Machine{}",
-                held(cluster, turn, now)
-            )
-        } else {
-            let status = of(turn).and_then(|machine| machine.status.as_ref());
-            let change = status.and_then(|status| status.change.as_ref());
-            let stage = status.and_then(|status| status.stage.as_ref());
-            let step = change.map(|change| {
-                let step = change.step.as_deref().unwrap_or("step unknown");
-                (step, &change.clock)
-            });
-            let step = step.or_else(|| stage.map(|stage| (&*stage.name, &stage.clock)));
-            let step = step.map(|(step, clock)| format!("; at {step} {}", lasting(clock, now)));
-            let (name, action) = (&turn.name, purpose(turn.action));
-            format!(
-                "  Machine {name} has it, {action}{}{}",
-                held(cluster, turn, now),
-                step.unwrap_or_default()
-            )
-        });
-    }
-    let has_it = |machine: &Machine| {
-        let uid = machine.uid();
-        matches!(&holder, Holder::Of(turn) if Some(&turn.machine) == uid.as_ref())
-    };
-    let asks = |machine: &&Machine| {
-        let request = machine.status.clone()?.turn_request?;
-        (!has_it(machine)).then(|| (machine.name_any(), request))
-    };
-    let mut waiting: Vec<_> = snapshot.machines.sorted().iter().filter_map(asks).collect();
-    // whether one that leaves serves, which the planner heeds as well, is not told
-    let order = [TurnAction::Join, TurnAction::Remove, TurnAction::Upgrade];
-    let place = |request: &TurnRequest| {
-        let action = TurnAction::parse(&request.action);
-        let place = order.iter().position(|one| Some(*one) == action);
-        (!request.half_done, place)
-    };
-    waiting.sort_by_key(|(_, request)| place(request));
-    lines.extend(waiting.iter().map(|(name, request)| {
-        let since = age(request.since.0, now);
-        let action = TurnAction::parse(&request.action).map_or("for something", purpose);
-        let begun = if request.half_done {
-            " (half done)"
-        } else {
-            ""
-        };
-        format!("  Machine {name} asks for it, {action}{begun}, for {since}")
-    }));
-    lines
-}
-
-/// For how long somebody has the turn.
-fn held(cluster: &Cluster, turn: &Turn, now: Timestamp) -> String {
-    let status = cluster.status.as_ref();
-    let held = status.and_then(|status| status.control_plane_turn.as_ref());
-    let held = held.filter(|held| held.name == turn.name && held.action == turn.action.as_str());
-    held.map_or_else(String::new, |held| {
-        format!(", for {}", age(held.since.0, now))
-    })
-}
-
-/// What the turn is for, of a Machine.
-fn purpose(action: TurnAction) -> &'static str {
-    match action {
-        TurnAction::Init => "to run kubeadm init",
-        TurnAction::Join => "to join",
-        TurnAction::Remove => "to leave",
-        TurnAction::Upgrade => "to be updated",
-    }
-}
-
-fn lasting(clock: &Clock, now: Timestamp) -> String {
+pub fn lasting(clock: &Clock, now: Timestamp) -> String {
     let waits = match (&clock.waits_for, &clock.waits_since) {
         (Some(what), Some(since)) => format!("; waits for {what}, for {}", age(since.0, now)),
         _ => String::new(),

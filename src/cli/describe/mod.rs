@@ -17,6 +17,7 @@ mod snapshot;
 mod standing;
 mod terminal;
 mod tree;
+mod turn;
 mod users;
 mod waiting;
 mod watch;

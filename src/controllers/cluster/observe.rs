@@ -106,6 +106,10 @@ pub async fn observe(
         certificates,
         initialized_by,
         turn: both.holder().cloned(),
+        turn_waits: known
+            .turn_waits
+            .iter()
+            .find_map(|(of, why)| (*of == uid).then(|| why.clone())),
         host_is_gone: annotation(ANNOTATION_HOST_IS_GONE)
             .is_some_and(|uid| both.has_turn_of(&uid) && !exists(&uid)),
         is_holder_gone: both.holder().is_some_and(|turn| !exists(&turn.machine)),

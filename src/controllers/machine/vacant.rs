@@ -13,7 +13,7 @@ use tatara_core::control_plane::turn as marks;
 use tatara_core::machine::live::vacant::{self as live, Held};
 use tatara_core::node::Marker;
 
-/// Takes the turn for the Cluster itself, to remove an etcd member that belongs to no Machine; returns who has it instead.
+/// Verifies that the Cluster itself has the turn, to remove an etcd member that belongs to no Machine; returns who has it instead.
 /// [`give_back`] returns it, also after a manager that was stopped: no Machine has the UID of a Cluster.
 ///
 /// # Errors
@@ -21,12 +21,12 @@ use tatara_core::node::Marker;
 /// cannot be read or written, `NotLeading` without leadership.
 pub async fn hold(turns: &Turns, cluster: &Cluster) -> Result<Option<Turn>, ReconcileError> {
     let wanted = live::of_cluster(cluster);
-    let step = go(turns, cluster, |both| marks::take(both, &wanted)).await?;
+    let step = go(turns, cluster, |both| marks::hold(both, &wanted)).await?;
     match live::held(step) {
         Held::Own => Ok(None),
         Held::By(other) => Ok(Some(other)),
         Held::Changed => Err(ReconcileError::Conflict {
-            what: "take the control-plane turn".into(),
+            what: "use the control-plane turn of the Cluster".into(),
         }),
     }
 }

@@ -77,7 +77,7 @@ impl Controller for Planners {
         Ok(ActionOutcome::Yes)
     }
 
-    /// Passes on to each Machine why it waits.
+    /// Passes on to each that asks why it waits.
     fn learn(&self, sight: &Sight, plan: &mut Plan, _: Option<Finding>) -> bool {
         let cluster = sight.cluster.as_ref();
         let uid = cluster.uid().unwrap_or_default();
@@ -87,8 +87,13 @@ impl Controller for Planners {
             known.update(&uid, |known| known.turn_waits.clone_from(&plan.waits));
             let stores = self.machines.base.stores();
             let news = plan.waits.iter().filter(|one| !before.contains(one));
-            for machine in news.filter_map(|(uid, _)| stores.machines.by_uid(uid)) {
-                self.machines.base.wakers.machines.wake_object(&machine);
+            let wakers = &self.machines.base.wakers;
+            for (of, _) in news {
+                if *of == uid {
+                    wakers.clusters.wake_object(cluster);
+                } else if let Some(machine) = stores.machines.by_uid(of) {
+                    wakers.machines.wake_object(&machine);
+                }
             }
         }
         false

@@ -11,7 +11,7 @@ use tatara_core::api::names::ANNOTATION_INITIALIZED;
 use tatara_core::api::{Cluster, Machine};
 use tatara_core::control_plane::Members;
 use tatara_core::machine::is_begun;
-use tatara_core::planner::{MemberView, Observed, Seat, Wants};
+use tatara_core::planner::{MemberView, Observed, Seat, Wants, has_orphan};
 
 /// The turn, and the control-plane Machines of a Cluster, with the one that made it.
 pub(super) fn observe(machines: &Machines, cluster: &Cluster) -> Observed {
@@ -29,6 +29,8 @@ pub(super) fn observe(machines: &Machines, cluster: &Cluster) -> Observed {
     let seat = |one: &Arc<Machine>| seat(machines, members.as_deref(), one);
     Observed {
         cluster: (cluster.namespace().unwrap_or_default(), cluster.name_any()),
+        uid: cluster.uid().unwrap_or_default(),
+        has_orphan: has_orphan(cluster),
         both: turn::known(&machines.workloads, cluster),
         seats: all.iter().map(seat).collect(),
     }

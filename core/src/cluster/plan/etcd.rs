@@ -6,22 +6,46 @@ use kube::ResourceExt;
 use super::super::observed::Observed;
 use super::{Action, Plan};
 use crate::api::Cluster;
+use crate::api::cluster::Turn;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::control_plane::health::Verdict;
 use crate::control_plane::orphan::{self, Kept};
-use crate::control_plane::{Member, Members, Obstacle, quorum};
+use crate::control_plane::{Member, MemberId, Members, Obstacle, quorum};
 use crate::words;
 
 const ETCD: ConditionType = ConditionType::EtcdHealthy;
 
-/// Adds the removal of a member that belongs to no Machine, where that is safe; one at a time.
+/// Adds the removal of a member that belongs to no Machine, where that is safe; one at a time. In the turn of the Cluster, for which it
+/// asks; or beside a Machine that has it, where that loses nothing.
 pub(super) fn keep(observed: &Observed, plan: &mut Plan) {
-    let Some(Ok(members)) = observed.etcd.as_ref().filter(|_| !observed.external) else {
+    let Some(id) = removable(observed) else {
         return;
     };
-    if let Some((member, Ok(_))) = stranger(observed, members) {
-        plan.actions.push(Action::RemoveMember { id: member.id });
+    if observed.turn.as_ref().is_some_and(Turn::is_later) {
+        plan.actions.push(Action::RemoveMember { id });
+    } else {
+        plan.asks = true;
     }
+}
+
+/// The member that belongs to no Machine and may be removed.
+fn removable(observed: &Observed) -> Option<MemberId> {
+    let Some(Ok(members)) = observed.etcd.as_ref().filter(|_| !observed.external) else {
+        return None;
+    };
+    let (member, verdict) = stranger(observed, members)?;
+    verdict.ok().map(|_| member.id)
+}
+
+/// Whether a turn is returned that nobody uses: its Machine does not exist, or the Cluster has it and there is nothing to remove.
+pub(super) fn returns_turn(observed: &Observed) -> bool {
+    observed.is_turn_vacant && !(has_own_turn(observed) && removable(observed).is_some())
+}
+
+/// Whether the turn is that of the Cluster itself.
+fn has_own_turn(observed: &Observed) -> bool {
+    let turn = observed.turn.as_ref();
+    turn.is_some_and(|turn| Some(&turn.machine) == observed.cluster.metadata.uid.as_ref())
 }
 
 /// What is said of a member that belongs to no Machine.
@@ -67,7 +91,7 @@ fn waits(observed: &Observed) -> Option<&'static str> {
         Some(
             "the Cluster and its CA Secret contradict each other, see condition ControlPlaneInitialized",
         )
-    } else if observed.is_turn_vacant {
+    } else if observed.is_turn_vacant && !has_own_turn(observed) {
         Some("the control-plane turn of a Machine that does not exist is returned first")
     } else {
         None
@@ -160,6 +184,11 @@ fn trouble(observed: &Observed, members: &Members) -> Option<Finding> {
         return no(obstacle.reason(), message);
     }
     if let Some((member, verdict)) = stranger {
+        // it has asked, and this is in the way
+        let verdict = match (verdict, &observed.turn_waits) {
+            (Ok(_), Some(why)) => Err(Kept::Busy(why.clone())),
+            (verdict, _) => verdict,
+        };
         return Some(without_machine(&observed.cluster, member, &verdict));
     }
     let said = |member: &Member| {

@@ -88,6 +88,8 @@ pub struct Plan {
     pub findings: Vec<Finding>,
     /// Pending, Provisioning, Running or Deleting.
     pub phase: &'static str,
+    /// It asks its planner for the turn, to remove an etcd member that belongs to no Machine.
+    pub asks: bool,
     /// When to look again, beside on every change.
     pub next: Next,
 }
@@ -203,7 +205,7 @@ fn live(observed: &Observed, plan: &mut Plan) {
     if !observed.secrets_held {
         plan.actions.push(Action::HoldSecrets);
     }
-    if observed.is_turn_vacant {
+    if etcd::returns_turn(observed) {
         plan.actions.push(Action::ReturnVacantTurn);
     } else if observed.unsettled {
         plan.actions.push(Action::SettleTurn);
@@ -241,7 +243,7 @@ fn live(observed: &Observed, plan: &mut Plan) {
 /// Its settings cannot be used, and what runs is watched all the same: its Machines are judged by their Nodes.
 fn running(observed: &Observed, plan: &mut Plan) {
     if is_live(observed) {
-        if observed.is_turn_vacant {
+        if etcd::returns_turn(observed) {
             plan.actions.push(Action::ReturnVacantTurn);
         }
         plan.findings.push(initialized::found(observed));

@@ -8,7 +8,7 @@ use crate::api::{Cluster, Machine};
 use crate::control_plane::turn::{Both, Holder, Step};
 use crate::proof::{Ended, HostIsGone, Proof, TurnIsOver};
 
-/// What came of taking the turn for the Cluster itself.
+/// Whether the Cluster itself has the turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Held {
     /// The Cluster has it.
@@ -19,7 +19,7 @@ pub enum Held {
     Changed,
 }
 
-/// The turn that a Cluster takes for itself, to remove an etcd member that belongs to no Machine.
+/// The turn that a Cluster gets for itself, to remove an etcd member that belongs to no Machine.
 pub fn of_cluster(cluster: &Cluster) -> Turn {
     Turn {
         machine: cluster.uid().unwrap_or_default(),
@@ -28,7 +28,7 @@ pub fn of_cluster(cluster: &Cluster) -> Turn {
     }
 }
 
-/// Who has the turn after the last step of taking it for a Cluster.
+/// Who has the turn of which the Cluster was to make sure.
 pub fn held(step: Step) -> Held {
     match step {
         Step::Done => Held::Own,

@@ -13,7 +13,7 @@ use tatara_core::cluster::{Addons, Certificates, Fleet, Health, MachineFact, Mov
 use tatara_core::control_plane::health::{Judgement, Verdict};
 use tatara_core::control_plane::orphan::{Facts, SILENT_FOR, is_idle};
 use tatara_core::control_plane::peers::{Sign, Watch};
-use tatara_core::control_plane::turn::{Step, give_back, settle, take};
+use tatara_core::control_plane::turn::{Step, give_back, hold, settle};
 use tatara_core::control_plane::{Member, MemberId, Members};
 use tatara_core::kubeadm::Endpoint;
 use tatara_core::machine::live::vacant;
@@ -46,6 +46,9 @@ pub fn of_cluster(state: &State, stop: Option<(u8, Cut)>) -> Doing {
         .filter(|reason| reason.is_doubt());
     if doing.state.objects.doubt != doubt && !doing.is_cut {
         doing.effect(|state| state.objects.doubt = doubt);
+    }
+    if doing.state.objects.asks != plan.asks && !doing.is_cut {
+        doing.effect(|state| state.objects.asks = plan.asks);
     }
     doing
 }
@@ -162,6 +165,7 @@ fn observed(state: &State) -> Observed {
         external: false,
         doubt: both.doubt(),
         host_is_gone: false,
+        turn_waits: None,
         is_holder_gone: holder.as_ref().is_some_and(|turn| !exists(&turn.machine)),
         is_turn_vacant: holder
             .as_ref()
@@ -330,7 +334,7 @@ fn give_back_vacant(doing: &mut Doing) -> bool {
     go(doing, |both| give_back(both, &uid)) == Some(Step::Done)
 }
 
-/// Removes a member without a Machine, in the turn of the Cluster, or beside a Machine that waits for that.
+/// Removes a member without a Machine, in the turn of the Cluster, or beside a Machine that has it.
 fn remove(doing: &mut Doing, id: MemberId) -> bool {
     let is_allowed = |state: &State| {
         let members = state.members_now().ok()?;
@@ -346,7 +350,7 @@ fn remove(doing: &mut Doing, id: MemberId) -> bool {
     }
     let object = cluster(&doing.state.objects, cluster_value(0));
     let wanted = vacant::of_cluster(&object);
-    let Some(step) = go(doing, |both| take(both, &wanted)) else {
+    let Some(step) = go(doing, |both| hold(both, &wanted)) else {
         return false;
     };
     let is_own = match vacant::held(step) {

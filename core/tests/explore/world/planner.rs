@@ -4,7 +4,7 @@ use tatara_core::control_plane::turn::take;
 use tatara_core::machine::is_begun;
 use tatara_core::planner::{Action, MemberView, Observed, Seat, Wants, plan};
 
-use super::build::{address, both, machine, machine_name};
+use super::build::{CLUSTER_UID, address, both, machine, machine_name};
 use super::pass::{Cut, Doing};
 use super::perform::go;
 use super::scope::changes_member;
@@ -33,6 +33,8 @@ fn observed(state: &State) -> Observed {
     };
     Observed {
         cluster: ("default".into(), "a".into()),
+        uid: CLUSTER_UID.into(),
+        has_orphan: known.asks,
         both: state.memory.connected.then(|| both(known)),
         seats: (0..MOST)
             .filter(is_plane)

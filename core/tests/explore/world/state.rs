@@ -61,6 +61,8 @@ pub struct Objects {
     pub doubt: Option<Reason>,
     /// The settings that the Cluster wants: one of those of the world.
     pub wants: u8,
+    /// The Cluster asks for the turn, in its status.
+    pub asks: bool,
     /// The annotations of the Cluster about its settings.
     pub settings: Option<Text>,
     pub writing: Option<Text>,

@@ -176,12 +176,14 @@ fn a_cluster_shows_whose_turn_it_is_and_who_asks_for_it() {
     cluster
         .annotations_mut()
         .insert(ANNOTATION_TURN.into(), turn.into());
-    let held =
-        json!({"controlPlaneTurn": {"name": "web-0", "action": "upgrade", "since": ago(180)}});
+    let held = json!({
+        "controlPlaneTurn": {"name": "web-0", "action": "upgrade", "since": ago(180)},
+        "turnRequest": {"action": "remove", "since": ago(20)},
+    });
     cluster.status = serde_json::from_value(held).expect("a status");
     fixture.snapshot.clusters.take(Event::Apply(cluster));
     let whole = whole(&fixture.of(Kind::Cluster, "demo"), &[]);
-    let lines = "turn:\n  Machine web-0 has it, to be updated, for 3m; at Upgrade for 30s\n  Machine web-2 asks for it, to leave, for 40s\n  Machine web-1 asks for it, to be updated, for 40s\n";
+    let lines = "turn:\n  Machine web-0 has it, to be updated, for 3m; at Upgrade for 30s\n  the Cluster asks for it, to remove an etcd member that belongs to no Machine, for 20s\n  Machine web-2 asks for it, to leave, for 40s\n  Machine web-1 asks for it, to be updated, for 40s\n";
     assert!(whole.contains(lines), "{whole}");
 }
 

@@ -49,7 +49,70 @@ fn with_stranger() -> Observed {
         nodes: Ok(Vec::new()),
         busy: None,
     }];
+    // beside this one, which waits to leave
+    observed.turn = Some(turn_of("m"));
     observed
+}
+
+fn turn_of(uid: &str) -> Turn {
+    Turn {
+        machine: uid.into(),
+        name: uid.into(),
+        action: TurnAction::Remove,
+    }
+}
+
+#[test]
+fn the_cluster_asks_for_the_turn_removes_in_it_and_returns_it() {
+    let stranger = || {
+        let mut observed = with_stranger();
+        let mut cluster = (*observed.cluster).clone();
+        cluster.metadata.uid = Some("c".into());
+        observed.cluster = Arc::new(cluster);
+        observed
+    };
+    let own = || Observed {
+        turn: Some(turn_of("c")),
+        is_turn_vacant: true,
+        ..stranger()
+    };
+    let nobody = Observed {
+        turn: None,
+        ..stranger()
+    };
+    let served = |mut observed: Observed| {
+        observed.strangers[0].watch.sign = Sign::Connected("a".into());
+        observed
+    };
+    let asked = plan(&nobody);
+    assert!(asked.asks && asked.actions.is_empty(), "{asked:?}");
+    for (case, observed, actions) in [
+        ("nothing to remove", served(nobody), vec![]),
+        ("beside another", stranger(), removal()),
+        ("its own", own(), removal()),
+        (
+            "nothing left",
+            served(own()),
+            vec![Action::ReturnVacantTurn],
+        ),
+    ] {
+        let plan = plan(&observed);
+        assert_eq!(plan.actions, actions, "{case}");
+        assert!(!plan.asks, "{case}");
+    }
+    let mut waits = Observed {
+        turn: None,
+        turn_waits: Some("Machine cp-1 joins".into()),
+        ..stranger()
+    };
+    let says = |observed: &Observed| {
+        let findings = plan(observed).findings;
+        let found = findings.iter().find(|one| one.condition == "EtcdHealthy");
+        found.map_or_else(String::new, |found| found.message().clone())
+    };
+    assert!(says(&waits).contains("is removed later: Machine cp-1 joins"));
+    waits.turn_waits = None;
+    assert!(says(&waits).contains("is removed now"));
 }
 
 fn removal() -> Vec<Action> {

@@ -55,6 +55,7 @@ fn observed(metadata: &Value) -> Observed {
         host_is_gone: false,
         is_holder_gone: false,
         is_turn_vacant: false,
+        turn_waits: None,
         unused: None,
         endpoint: None,
         kubeconfig_ready: false,

@@ -128,6 +128,8 @@ impl World {
         let observed = planner::Observed {
             cluster: ("default".into(), "a".into()),
             both: Some(self.known.both.clone()),
+            uid: "cluster".into(),
+            has_orphan: false,
             seats: seats.collect(),
         };
         for action in planner::plan(&observed).actions {
