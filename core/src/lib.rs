@@ -49,6 +49,7 @@ mod plan;
 pub mod planner;
 pub mod power;
 pub mod proof;
+pub mod remedy;
 pub mod retry;
 pub mod settings;
 pub mod tried;

@@ -7,6 +7,7 @@ pub mod describe;
 mod duration;
 pub mod kubeconfig;
 pub mod logs;
+pub mod machine;
 pub mod manager;
 mod printable;
 pub mod rollout;
@@ -38,6 +39,8 @@ pub enum Command {
     Kubeconfig(kubeconfig::Args),
     /// Print the logs of Tatara's steps on a host
     Logs(logs::Args),
+    /// Say of a machine what only a person can know
+    Machine(machine::Args),
     /// Follow, pause, repeat or take back what a MachineDeployment rolls out
     Rollout(rollout::Args),
     /// Run the controllers
@@ -58,6 +61,7 @@ impl Cli {
             Command::Kubeconfig(args) => Ok(args.run().await?),
             Command::Logs(args) => Ok(args.run().await?),
             Command::Rollout(args) => Ok(args.run().await?),
+            Command::Machine(args) => Ok(args.run().await?),
             Command::Manager(args) => Ok(Box::pin(manager::run(*args)).await?),
             Command::Completion(args) => Ok(args.run()?),
         }

@@ -1,6 +1,6 @@
 //! `tatara describe`: an object, its owners, everything below it, and what it waits for.
 
-mod age;
+pub(super) mod age;
 mod changes;
 mod details;
 mod display;

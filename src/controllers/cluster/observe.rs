@@ -22,6 +22,7 @@ use tatara_core::api::readable::unreadable;
 use tatara_core::api::{Cluster, ClusterProviderSpec, Machine};
 use tatara_core::cluster::{Certificates, MachineFact, Observed};
 use tatara_core::control_plane::turn::{self, Both};
+use tatara_core::remedy;
 use tatara_core::trouble::{self, Trouble};
 use tatara_core::{self, kubeadm};
 
@@ -142,8 +143,9 @@ fn unused(stores: &Stores, cluster: &Cluster, both: &Both, uid: &str) -> Option<
         format!("kubectl -n {namespace} annotate cluster {name} {ANNOTATION_HOST_IS_GONE}-");
     let why = match stores.machines.by_uid(uid) {
         Some(machine) => format!(
-            "Machine {} has that UID and exists, so nothing is done. Remove it from the Cluster: {remove}. Only if the host of that Machine is destroyed, erased or disconnected for good: kubectl -n {namespace} annotate machine {0} {ANNOTATION_HOST_IS_GONE}={uid}",
-            machine.name_any()
+            "Machine {} has that UID and exists, so nothing is done. Remove it from the Cluster: {remove}. Only if the host of that Machine is destroyed, erased or disconnected for good: {}",
+            machine.name_any(),
+            remedy::declare_gone(&namespace, &machine.name_any())
         ),
         None if !both.no_secret && !both.has_turn_of(uid) => {
             format!("no Machine of that UID has the turn; remove it: {remove}")

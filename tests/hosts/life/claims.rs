@@ -8,6 +8,7 @@ use kube::Api;
 use serde_json::{Value, json};
 
 use crate::life::copied;
+use crate::life::examples::tatara;
 use crate::support::commands::{both, done};
 use crate::support::wait::within;
 use crate::support::world::World;
@@ -228,10 +229,8 @@ async fn the_users_word_ends_a_machine_whose_server_is_off(world: &World) {
     force_delete(world, &host);
     world.kubectl(&["delete", "machine", &worker, "--wait=false"]);
     machine_says(world, &worker, "Deleting", "NotReset").await;
-    let machine = yaml(world, &format!("machine/{worker}"));
-    let uid = machine["metadata"]["uid"].as_str().expect("a UID");
-    let gone = format!("tatara.dev/host-is-gone={uid}");
-    world.kubectl(&["annotate", "machine", &worker, &gone]);
+    let said = tatara(world, &["machine", "declare-gone", &worker, "--yes"]);
+    assert!(said.contains("takes effect now"), "{said}");
     until_deleted(world, &worker).await;
     let nodes: Api<Node> = Api::all(world.member().await);
     assert!(nodes.get_opt(&host).await.expect("an answer").is_none());

@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::life::claims::{
     applied, copied, is_ready, machine_says, registered, until_deleted, yaml,
 };
+use crate::life::examples::tatara;
 use crate::support::commands::both;
 use crate::support::wait::within;
 use crate::support::world::World;
@@ -33,10 +34,9 @@ pub async fn a_machine_is_copied(world: &World, worker: &str, host: &str) {
     world.kubectl(&["delete", "machine", "copy", "--wait=false"]);
     let said = machine_says(world, "copy", "Deleting", "NotReset").await;
     assert!(is_ready(&nodes, host).await, "{said}");
-    let machine = yaml(world, "machine/copy");
-    let uid = machine["metadata"]["uid"].as_str().expect("a UID");
-    let gone = format!("tatara.dev/host-is-gone={uid}");
-    world.kubectl(&["annotate", "machine", "copy", &gone]);
+    // as the message says
+    assert!(said.contains("tatara machine declare-gone copy"), "{said}");
+    tatara(world, &["machine", "declare-gone", "copy", "--yes"]);
     until_deleted(world, "machine.cluster.k8s.io/copy").await;
     assert!(is_ready(&nodes, host).await);
 }

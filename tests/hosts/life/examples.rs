@@ -129,7 +129,7 @@ fn what_these_hosts_need(world: &World) {
     world.kubectl(&["patch", "cluster/example", "--type=merge", "-p", &patch]);
 }
 
-fn tatara(world: &World, arguments: &[&str]) -> String {
+pub fn tatara(world: &World, arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tatara"));
     let kubeconfig = world.run().join("management/admin.kubeconfig");
     done(command.args(arguments).env("KUBECONFIG", kubeconfig))

@@ -10,6 +10,7 @@ use crate::api::names::{
 };
 use crate::control_plane::turn::{Doubt, Side};
 use crate::node::Marker;
+use crate::remedy;
 use crate::words::word;
 
 /// A Cluster, for the commands in a message.
@@ -186,9 +187,9 @@ fn both_or_neither(cluster: ClusterName) -> String {
 /// kubeadm init: its Host is looked for first.
 fn host_is_gone(cluster: ClusterName, machine: &str, uid: &str) -> String {
     let namespace = cluster.namespace;
-    let (machine, uid) = (word(machine), word(uid));
+    let gone = remedy::declare_gone(namespace, machine);
     format!(
-        "Only if its host is destroyed, erased or disconnected for good: kubectl -n {namespace} annotate machine {machine} {ANNOTATION_HOST_IS_GONE}={uid}. \
+        "Only if its host is destroyed, erased or disconnected for good: {gone}. \
          If that Machine does not exist any more: {}",
         of_nobody(cluster, uid)
     )

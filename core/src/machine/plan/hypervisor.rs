@@ -9,9 +9,8 @@ use kube::ResourceExt;
 use super::super::observed::{Observed, VirtualMachine};
 use super::{Acquire, Action, Plan, stopped};
 use crate::Next;
-use crate::api::names::{
-    ANNOTATION_HOST_IS_GONE, ANNOTATION_HYPERVISOR, MANAGER_ACCOUNT, ssh_secret,
-};
+use crate::api::names::{ANNOTATION_HYPERVISOR, MANAGER_ACCOUNT, ssh_secret};
+use crate::remedy;
 use crate::words::word;
 
 /// What is known of the Secret, or of other Hypervisors, may be old.
@@ -75,8 +74,7 @@ pub fn record(observed: &Observed, plan: &mut Plan) {
 /// Why it proves nothing that the gateway of its Hypervisor does not have it: another shows it, or may have it.
 pub fn doubt(observed: &Observed) -> Option<String> {
     let machine = observed.virtual_machine.as_ref()?;
-    let (here, name) = (&machine.hypervisor, observed.machine.name_any());
-    let namespace = &observed.marker.namespace;
+    let here = &machine.hypervisor;
     if let Some(other) = &machine.shown_by {
         return Some(format!(
             "Hypervisor {here} does not have its virtual machine, and Hypervisor {other} has one with its UID, for example after a manual migration: it may be the live node; nothing is done. \
@@ -86,13 +84,17 @@ pub fn doubt(observed: &Observed) -> Option<String> {
     let is_known = machine.recorded.as_ref() == Some(here);
     let is_made = machine.has_keys || observed.is_begun();
     let unheard = machine.unheard.as_ref().filter(|_| is_made && !is_known)?;
+    // the one that answers proves nothing here
+    let gone = format!(
+        "{} --force",
+        remedy::declare_gone(&observed.marker.namespace, &observed.marker.machine)
+    );
     let then = if observed.is_deleting() {
         ""
     } else {
         ", and delete the Machine"
     };
     Some(format!(
-        "Hypervisor {here} does not have its virtual machine, no other record says on which Hypervisor it was created, and Hypervisor {unheard} cannot be asked: see the conditions of {unheard}. Only if nothing of this Machine runs any more: kubectl -n {namespace} annotate machine {name} {ANNOTATION_HOST_IS_GONE}={}{then}",
-        observed.uid()
+        "Hypervisor {here} does not have its virtual machine, no other record says on which Hypervisor it was created, and Hypervisor {unheard} cannot be asked: see the conditions of {unheard}. Only if nothing of this Machine runs any more: {gone}{then}"
     ))
 }

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use super::super::observed::{Contact, Observed, Unheld};
-use crate::api::names::ANNOTATION_HOST_IS_GONE;
 use crate::node::Ownership;
 use crate::proof::Proof;
+use crate::remedy;
 use crate::words::word;
 
 /// How soon a Host that a Machine chose and does not have is asked again.
@@ -92,10 +92,7 @@ pub(super) fn give_back(observed: &Observed, host: &str) -> String {
 /// The command with which the user confirms that nothing of this Machine runs any more.
 pub fn host_is_gone(observed: &Observed) -> String {
     let marker = &observed.marker;
-    format!(
-        "kubectl -n {} annotate machine {} {ANNOTATION_HOST_IS_GONE}={}",
-        marker.namespace, marker.machine, marker.uid
-    )
+    remedy::declare_gone(&marker.namespace, &marker.machine)
 }
 
 /// Evidence from the Host that it chose and does not have.

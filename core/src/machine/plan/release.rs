@@ -154,7 +154,7 @@ fn resetting(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan
                     .is_some_and(|o| o.initialized);
                 let remedy = if made_another && has_another(observed) {
                     format!(
-                        ". kubeadm init succeeded on it, but another Machine is recorded as the one that created the control plane. Only if that control plane runs, and this one is a left-over: {}; then the Host is reset",
+                        ". kubeadm init succeeded on it, but another Machine is recorded as the one that created the control plane. Only if that control plane runs, and this one is a left-over: {} --force; then the Host is reset",
                         host_is_gone(observed)
                     )
                 } else {

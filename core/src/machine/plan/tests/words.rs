@@ -22,7 +22,7 @@ fn a_time_limit_comes_as_a_command_and_says_that_it_does_not_return_the_turn() {
     contains(&worker, &[patch.to_owned()]);
     assert!(!worker.contains("turn"), "{worker}");
     let holder = with_cluster(control_plane(), |cluster| cluster.turn = Some(turn_of(ME)));
-    let act = format!("kubectl -n default annotate machine cp-0 tatara.dev/host-is-gone={ME}");
+    let act = "tatara machine declare-gone cp-0 -n default".to_owned();
     let says = "the time limit does not return the control-plane turn".to_owned();
     contains(&time_limit(&holder), &[says, act]);
 }
@@ -77,7 +77,7 @@ fn claimed_by_another(observed: Observed, seen: Observation) -> Observed {
 
 #[test]
 fn a_machine_whose_host_has_another_claim_is_no_reason_to_touch_that_claim() {
-    let gone = format!("kubectl -n default annotate machine w-0 tatara.dev/host-is-gone={ME}");
+    let gone = "tatara machine declare-gone w-0 -n default";
     let copy = claimed_by_another(running(worker()), reset_of(OTHER));
     let stays = plan(&copy, at(0));
     let parts = [
@@ -91,7 +91,7 @@ fn a_machine_whose_host_has_another_claim_is_no_reason_to_touch_that_claim() {
     let copy = deleted(copy, at(0));
     let goes = plan(&copy, at(1));
     let message = &finding(&goes, "Deleting").message();
-    contains(message, &[gone]);
+    contains(message, &[gone.into()]);
     assert!(!message.contains("delete machine"), "{message}");
 }
 
@@ -120,7 +120,7 @@ fn a_marker_or_silence_behind_another_claim_is_no_copy() {
         let message = &finding(&plan, "InfrastructureReady").message();
         contains(message, &[part.to_owned()]);
         assert!(!message.contains("a copy of"), "{message}");
-        assert!(!message.contains(ANNOTATION_HOST_IS_GONE), "{message}");
+        assert!(!message.contains("declare-gone"), "{message}");
     }
 }
 
@@ -137,14 +137,14 @@ fn a_host_with_the_marker_of_another_is_not_given_back() {
     let message = &finding(&plan, "InfrastructureReady").message();
     contains(
         message,
-        &["marker of Machine w-9".into(), "host-is-gone".into()],
+        &["marker of Machine w-9".into(), "declare-gone".into()],
     );
     assert!(!message.contains("patch host"), "{message}");
 }
 
 #[test]
 fn what_keeps_a_released_host_from_its_reset_is_said_in_its_own_words() {
-    let gone = "tatara.dev/host-is-gone";
+    let gone = "tatara machine declare-gone";
     let limit = "hostReleaseTimeoutSeconds";
     let cases: [(_, _, &[&str], &str); 6] = [
         (

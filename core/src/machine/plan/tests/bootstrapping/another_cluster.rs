@@ -39,9 +39,8 @@ fn a_second_control_plane_that_is_deleted_says_how_its_host_is_reset_after_all()
     if let Placement::Held(held) = &mut leaving.placement {
         held.releasing = true;
     }
-    let gone =
-        format!("annotate machine cp-0 tatara.dev/host-is-gone={ME}; then the Host is reset");
-    let parts = [gone.as_str(), "Only if that control plane runs"];
+    let gone = "tatara machine declare-gone cp-0 -n default --force; then the Host is reset";
+    let parts = [gone, "Only if that control plane runs"];
     let says = ("Deleting", "WaitingForHost", &parts[..]);
     expect("it leaves", &plan(&leaving, at(1)), &[], says);
 }

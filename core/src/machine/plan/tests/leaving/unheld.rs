@@ -86,7 +86,7 @@ fn a_machine_without_its_claim_does_nothing_and_says_how_it_gets_it_back() {
             "\"consumerRef\":{",
             "}}}'; this Machine then continues",
         ];
-        let parts = [&[why][..], &patch, &[ANNOTATION_HOST_IS_GONE]].concat();
+        let parts = [&[why][..], &patch, &["tatara machine declare-gone "]].concat();
         let says = ("InfrastructureReady", "HostLost", &parts[..]);
         expect(case, &plan(&observed, at(0)), &[], says);
         let says = ("Deleting", "NotReset", &parts[..]);

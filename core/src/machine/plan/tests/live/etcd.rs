@@ -138,7 +138,7 @@ fn a_control_plane_of_which_no_record_tells_is_looked_for_in_the_list() {
     assert!(!membership::is_asked(&silent));
     assert!(is_asked_before_release(&silent));
     let unread = may_release(&silent, silence()).expect_err("no list");
-    assert!(unread.message().contains("tatara.dev/host-is-gone="));
+    assert!(unread.message().contains("tatara machine declare-gone "));
     let seen = unknown(says(unmarked(Vec::new())));
     assert!(!is_asked_before_release(&seen), "its host shows no join");
     let listed = with_cluster(silent.clone(), |cluster| {

@@ -36,7 +36,7 @@ fn a_join_that_may_run_is_waited_for_before_its_machine_is_released() {
     let says = (
         "Deleting",
         "WaitingForHost",
-        &["no route", "host-is-gone"][..],
+        &["no route", "declare-gone"][..],
     );
     expect("it is silent", &of(silent), &[], says);
     let ended = of(joining(failure("it failed")));
@@ -266,7 +266,7 @@ fn a_job_that_was_seen_on_a_host_that_is_silent_by_now_holds_only_what_it_may_un
             "{kind:?}: {released:?}"
         );
     }
-    let parts = &["no route", "host-is-gone"][..];
+    let parts = &["no route", "declare-gone"][..];
     let says = ("Deleting", "WaitingForHost", parts);
     let joins = of(JobKind::Join, true, gone, remove);
     expect("it may add a member", &joins, &[], says);
