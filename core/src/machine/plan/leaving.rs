@@ -5,9 +5,9 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::Observed;
 use super::address::{self, Giving};
-use super::membership::{self, Leaving, unused_turn};
+use super::membership::{self, Leaving};
 use super::turn::has_turn;
-use super::{Action, Plan, Request, ask, drain, update};
+use super::{Action, Plan, Request, ask, drain, turn_end, update};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Severity, Status};
 
@@ -17,7 +17,7 @@ fn give_back(observed: &Observed, plan: &mut Plan, also_to_leave: bool) {
     let cluster = observed.cluster.as_ref();
     let leaves = cluster.is_some_and(|cluster| has_turn(observed, cluster, TurnAction::Remove));
     if (also_to_leave || !leaves) && !update::may_have_stopped(observed) {
-        let over = unused_turn(observed).map(Action::ReturnTurn);
+        let over = turn_end::unused_to_leave(observed).map(Action::ReturnTurn);
         plan.actions.splice(0..0, over);
     }
 }
@@ -88,11 +88,12 @@ pub(super) fn first(observed: &Observed, mut plan: Plan, always: bool, now: Time
             let has_address = plan.actions.len() == before && observed.follow.is_none();
             give_back(observed, &mut plan, has_address);
         }
-        Leaving::Removed(Some(over)) => {
+        Leaving::Removed => {
             // before a drain of pods that came since
-            plan.actions.insert(0, Action::ReturnTurn(over));
+            let over = turn_end::removed(observed).map(Action::ReturnTurn);
+            plan.actions.splice(0..0, over);
         }
-        Leaving::Nothing | Leaving::Removed(None) | Leaving::Waits(_) => (),
+        Leaving::Nothing | Leaving::Waits(_) => (),
     }
     plan
 }

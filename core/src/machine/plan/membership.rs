@@ -14,14 +14,13 @@ use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{Finding, Reason};
 use crate::control_plane::{Change, Member, Members, Obstacle, permits};
 use crate::node::JobKind;
-use crate::proof::TurnIsOver;
 
 /// What a Machine that is being deleted still is to the etcd of its cluster.
 pub(super) enum Leaving<'a> {
     /// Nothing that concerns its release.
     Nothing,
-    /// No member is at its address; a turn that it has ends by this.
-    Removed(Option<TurnIsOver>),
+    /// No member is at its address.
+    Removed,
     /// A member, which is removed first.
     Member(&'a Member),
     /// It must wait, for this.
@@ -44,10 +43,7 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
         if let Kubeadm::Runs(why) | Kubeadm::MayRun(why) = kubeadm_on_host(observed) {
             return Leaving::Waits(deleting(Reason::WaitingForHost, why));
         }
-        let own = cluster.turn.as_ref();
-        let ends = own.is_some_and(|turn| turn.machine == observed.uid() && turn.is_later());
-        let proof = observed.member_proof(members).filter(|_| ends);
-        return Leaving::Removed(proof.map(TurnIsOver::Member));
+        return Leaving::Removed;
     };
     if let Some(why) = foreign_member::stays(observed, member) {
         return Leaving::Waits(why);
@@ -107,19 +103,6 @@ fn is_held_without(observed: &Observed, members: &Members) -> bool {
     units::address(observed).is_none() || cluster.other_control_planes.iter().any(takes_part)
 }
 
-/// Why the turn of a Machine that waits to leave is over, though it may not leave yet: its member votes, and kubeadm does not run
-/// on its host. Who is in its way may need that turn, to leave first or to join.
-pub(super) fn unused_turn(observed: &Observed) -> Option<TurnIsOver> {
-    let cluster = observed.cluster.as_ref().filter(|_| is_asked(observed))?;
-    let later = [TurnAction::Join, TurnAction::Upgrade, TurnAction::Remove];
-    let is_held = |action| has_turn(observed, cluster, action);
-    let is_over = matches!(kubeadm_on_host(observed), Kubeadm::Over);
-    let over = || observed.member_votes();
-    (is_over && later.into_iter().any(is_held))
-        .then(over)
-        .flatten()
-}
-
 /// Whether etcd has a say: the Machine may have a member in a control plane of ours that stays.
 pub fn is_asked(observed: &Observed) -> bool {
     let is_begun = || observed.is_begun() || observed.shows_join() || is_listed(observed);
@@ -153,6 +136,11 @@ fn is_of_control_plane(observed: &Observed) -> bool {
 fn is_listed(observed: &Observed) -> bool {
     let etcd = observed.cluster.as_ref().map(|cluster| &cluster.etcd);
     matches!(etcd, Some(Lookup::Known(members)) if observed.member(members).is_some())
+}
+
+/// Whether it is known that kubeadm does not run on its host.
+pub(super) fn is_without_kubeadm(observed: &Observed) -> bool {
+    matches!(kubeadm_on_host(observed), Kubeadm::Over)
 }
 
 /// Whether kubeadm runs on its host, where it changes the control plane, and why that is waited for.

@@ -40,6 +40,7 @@ mod stage;
 pub mod stuck;
 mod summary;
 pub mod turn;
+mod turn_end;
 mod up_to_date;
 pub mod update;
 pub use lost_claim::host_is_gone;

@@ -5,7 +5,6 @@ use super::super::member::{ControlPlaneMachine, LastLook};
 use super::super::observed::{Lookup, Observed};
 use crate::api::cluster::{Turn, TurnAction};
 use crate::node::Marker;
-use crate::proof::TurnIsOver;
 use crate::words::word;
 
 /// Whether the Machine has the turn for this.
@@ -91,23 +90,4 @@ pub fn busy(turn: &Turn, cluster_uid: &str, marker: &Marker) -> String {
     format!(
         "Machine {name} {does} the control plane, and members change one at a time. If it does not proceed: tatara describe machine {named} -n {namespace}{cancel}"
     )
-}
-
-/// Why the turn of a Machine for init or a join is over: init is recorded, or its etcd member votes.
-pub(super) fn is_over(observed: &Observed) -> Option<TurnIsOver> {
-    let cluster = observed.cluster.as_ref()?;
-    cluster.initialized_by.as_ref()?;
-    let is_own = |turn: &&Turn| turn.machine == observed.uid();
-    let turn = cluster
-        .turn
-        .iter()
-        .chain(&cluster.other_turn)
-        .find(is_own)?;
-    match turn.action {
-        TurnAction::Init => return Some(TurnIsOver::Recorded),
-        // that one ends with the update
-        TurnAction::Upgrade => return None,
-        TurnAction::Join | TurnAction::Remove => (),
-    }
-    observed.member_votes()
 }

@@ -32,7 +32,6 @@ use crate::node::JobKind;
 use crate::proof::TurnIsOver;
 use crate::{Next, NodeView, settings};
 
-pub(super) use ends::end_of_turn;
 pub use ends::{ended, ends, unwell};
 pub use follow::{phases, waits_for, waits_for_person};
 pub use kubelet::drained_after;

@@ -6,7 +6,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::doubt::ClusterName;
 use super::super::namesake::displace;
 use super::super::turn::{has_turn, in_the_way};
-use super::super::{Action, Plan, Request, ask, job, pace, recorded, skew};
+use super::super::{Action, Plan, Request, ask, job, pace, recorded, skew, turn_end};
 use super::{SeenHost, initialising, registering};
 use crate::Next;
 use crate::api::cluster::TurnAction;
@@ -16,7 +16,6 @@ use crate::machine::cluster::ObservedCluster;
 use crate::machine::observed::{Lookup, Observed};
 use crate::machine::own_node;
 use crate::node::JobKind;
-use crate::proof::TurnIsOver;
 
 /// What it waits for, or how it begins.
 pub(super) fn plan(host: &SeenHost<'_>, now: Timestamp) -> Plan {
@@ -133,12 +132,8 @@ fn join(host: &SeenHost<'_>, now: Timestamp) -> Plan {
 
 /// Others may change meanwhile what this one waits for.
 fn without_turn(observed: &Observed, members: &Members, mut plan: Plan) -> Plan {
-    let cluster = observed.cluster.as_ref();
-    let has_turn = cluster.is_some_and(|cluster| has_turn(observed, cluster, TurnAction::Join));
-    if let Some(proof) = observed.member_proof(members).filter(|_| has_turn) {
-        let over = TurnIsOver::Member(proof);
-        plan.actions.push(Action::ReturnTurn(over));
-    }
+    let over = turn_end::unused_to_join(observed, members);
+    plan.actions.extend(over.map(Action::ReturnTurn));
     plan
 }
 

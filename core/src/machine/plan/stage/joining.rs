@@ -2,7 +2,7 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::{Action, Plan, job, turn};
+use super::super::{Action, Plan, job, turn_end};
 use super::{SeenHost, awaiting_grant, registering};
 use crate::node::JobKind;
 
@@ -12,7 +12,7 @@ pub(super) fn plan(host: &SeenHost<'_>, now: Timestamp) -> Plan {
     // one whose marker says that it joined has its member; what is left of its job are the steps after kubeadm
     let owner = seen.owner.of(&observed.marker);
     let is_joined = owner.is_some_and(|owner| owner.joined) && observed.acts_as_control_plane();
-    let over = turn::is_over(observed).filter(|_| is_joined);
+    let over = turn_end::ended(observed).filter(|_| is_joined);
     let mut plan = next(host, is_joined, now);
     let returns = |action: &Action| matches!(action, Action::ReturnTurn(_));
     if let Some(over) = over.filter(|_| !plan.actions.iter().any(returns)) {

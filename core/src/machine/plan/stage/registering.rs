@@ -1,6 +1,6 @@
 //! kubeadm has finished, and no Node is seen: it has not registered yet, cannot be read, or was deleted.
 
-use super::super::{Action, Plan, health, turn};
+use super::super::{Action, Plan, health, turn_end};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::machine::observed::{Lookup, Observed};
 use crate::machine::own_node;
@@ -25,7 +25,7 @@ pub(super) fn plan(observed: &Observed) -> Plan {
         ),
     };
     // others need not wait for its Node: kubeadm has finished
-    let over = turn::is_over(observed);
+    let over = turn_end::ended(observed);
     Plan {
         actions: over.map(Action::ReturnTurn).into_iter().collect(),
         findings: vec![

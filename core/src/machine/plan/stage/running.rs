@@ -2,7 +2,7 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::{Action, Plan, health, marks, turn, up_to_date, update, virtual_machine};
+use super::super::{Action, Plan, health, marks, turn_end, up_to_date, update, virtual_machine};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::machine::observed::{Lookup, MOMENT, Observed, Placement};
 use crate::machine::own_node;
@@ -25,7 +25,7 @@ pub(super) fn plan(observed: &Observed, node: &NodeView, now: Timestamp) -> Plan
 /// Keeps the Node according to the Machine's spec.
 pub(super) fn of_node(observed: &Observed, view: &NodeView) -> Plan {
     let mut plan = Plan::default();
-    let over = turn::is_over(observed);
+    let over = turn_end::ended(observed);
     plan.actions.extend(over.map(Action::ReturnTurn));
     if observed.has_token {
         plan.actions.push(Action::RemoveToken);

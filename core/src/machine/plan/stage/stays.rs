@@ -6,7 +6,7 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::super::deletion::deleting;
 use super::super::membership::{self, Leaving};
-use super::super::{Action, Plan, Request, address, ask, drain, update};
+use super::super::{Action, Plan, Request, address, ask, drain, turn_end, update};
 use crate::Next;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason};
@@ -38,12 +38,12 @@ pub(super) fn plan(observed: &Observed, why: &Finding, now: Timestamp) -> Plan {
     let is_updated = |finding: &Finding| finding.condition == ConditionType::Updating;
     if !is_last {
         // who is in its way could not leave before it
-        let over = membership::unused_turn(observed);
+        let over = turn_end::unused_to_leave(observed);
         plan.actions.extend(over.map(Action::ReturnTurn));
     } else if !plan.findings.iter().any(is_updated) {
         drain::undo(observed, &mut plan);
         // another control plane could not join, after which this one leaves
-        let over = update::end_of_turn(observed).or_else(|| membership::unused_turn(observed));
+        let over = turn_end::updated(observed).or_else(|| turn_end::unused_to_leave(observed));
         plan.actions.extend(over.map(Action::ReturnTurn));
     }
     plan
@@ -78,6 +78,6 @@ pub(super) fn why(observed: &Observed) -> Option<Finding> {
     }
     match membership::of(observed) {
         Leaving::Waits(finding) => Some(finding),
-        Leaving::Nothing | Leaving::Removed(_) | Leaving::Member(_) => None,
+        Leaving::Nothing | Leaving::Removed | Leaving::Member(_) => None,
     }
 }

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use super::super::super::observed::{Lookup, Observed};
 use super::super::pace::ASK_AGAIN;
-use super::super::{Action, Phase, Plan, known_node};
+use super::super::{Action, Phase, Plan, known_node, turn_end};
 use super::{Step, follow, has_turn_to_upgrade, updating, waiting};
 use crate::Next;
 use crate::api::conditions::Reason;
 use crate::api::names::ANNOTATION_CORDONED;
 use crate::control_plane::component::Components;
-use crate::proof::TurnIsOver;
 
 /// What was begun is ended: the Node takes pods again, and others have the turn.
 pub(super) fn finish(observed: &Observed) -> Step {
@@ -33,7 +32,7 @@ pub(super) fn finish(observed: &Observed) -> Step {
     }
     actions.extend(uncordon(observed));
     if has_turn_to_upgrade(observed) {
-        let Some(over) = end_of_turn(observed) else {
+        let Some(over) = turn_end::updated(observed) else {
             let message = "waiting until its etcd member is listed as one that votes";
             return Step::goes(waiting(Reason::MemberChanging, message));
         };
@@ -94,7 +93,7 @@ pub(super) fn put_down(observed: &Observed, is_under_way: bool) -> Vec<Action> {
     if is_under_way || is_unwell(observed) {
         return Vec::new();
     }
-    let over = end_of_turn(observed);
+    let over = turn_end::updated(observed);
     if over.is_none() && has_turn_to_upgrade(observed) {
         return Vec::new();
     }
@@ -124,12 +123,6 @@ fn uncordon(observed: &Observed) -> Option<Action> {
         node: node.name.clone(),
         uid: node.uid.clone(),
     })
-}
-
-/// Its member votes: the turn of an upgrade has ended, if the rest is well.
-pub fn end_of_turn(observed: &Observed) -> Option<TurnIsOver> {
-    let over = || observed.member_votes();
-    has_turn_to_upgrade(observed).then(over).flatten()
 }
 
 /// Why the control plane on its machine cannot be counted on, by what its components answered last, if they were asked. What

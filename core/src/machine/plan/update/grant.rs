@@ -4,10 +4,10 @@ use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::Observed;
 use super::super::doubt::ClusterName;
 use super::super::turn::{in_the_way, job_of_another};
-use super::super::{Plan, ask};
+use super::super::{Plan, ask, turn_end};
 use super::on_host::OnHost;
 use super::quorum::{may_restart, members};
-use super::{Step, end_of_turn, not, pace};
+use super::{Step, not, pace};
 use crate::Next;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{Finding, Reason};
@@ -50,7 +50,7 @@ pub(super) fn beside(host: &OnHost<'_>) -> Option<Step> {
     let message = job_of_another(observed, cluster, !host.is_half_done())?;
     let mut others = cluster.other_control_planes.iter();
     let is_asked = others.all(|other| other.look != LastLook::Never);
-    let over = end_of_turn(observed).filter(|_| is_asked && host.is_whole());
+    let over = turn_end::updated(observed).filter(|_| is_asked && host.is_whole());
     Some(Step::Waits(not(Reason::WaitingForTurn, message), over))
 }
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::{Lookup, Observed};
+use super::super::turn_end;
 use super::on_host::{OnHost, on_host};
-use super::{Step, end_of_turn, not};
+use super::{Step, not};
 use crate::api::conditions::{Finding, Reason};
 use crate::control_plane::{Change, Member, Members, permits};
 
@@ -17,7 +18,7 @@ pub(super) fn waits_for_quorum(host: &OnHost<'_>) -> Option<Step> {
     let cluster = cluster.filter(|_| observed.acts_as_control_plane())?;
     let refused = may_restart(observed, members(cluster)).err()?;
     let returns = || host.is_whole() || needs_turn(observed, cluster);
-    let over = end_of_turn(observed).filter(|_| returns());
+    let over = turn_end::updated(observed).filter(|_| returns());
     Some(Step::Waits(refused, over))
 }
 

@@ -5,12 +5,12 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::super::super::observed::Observed;
 use super::super::super::units;
-use super::super::{Action, Plan, Request, job, known_node};
+use super::super::{Action, Plan, Request, job, known_node, turn_end};
 use super::on_host::OnHost;
 use super::quorum::waits_for_quorum;
 use super::{
-    Step, control_plane, differs, end_of_turn, ends, ends::is_unwell, follow, grant,
-    has_turn_to_upgrade, is_other, kubelet, not, of_job, runs_other, waiting,
+    Step, control_plane, differs, ends, ends::is_unwell, follow, grant, has_turn_to_upgrade,
+    is_other, kubelet, not, of_job, runs_other, waiting,
 };
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{Finding, Reason};
@@ -212,7 +212,7 @@ fn plan(
         At::Images(archives) => {
             let mut plan = start(host, archives, now);
             // of an edit in mid-update
-            let over = end_of_turn(observed).filter(|_| !host.may_have_stopped());
+            let over = turn_end::updated(observed).filter(|_| !host.may_have_stopped());
             plan.actions.splice(0..0, over.map(Action::ReturnTurn));
             Step::goes(plan)
         }
@@ -261,7 +261,7 @@ fn run_upgrade(host: &OnHost<'_>, unit: &PlannedUnit, now: Timestamp) -> Step {
     let mut plan = start(host, unit, now);
     if plan.actions.is_empty() {
         // it waits before it tries again
-        let over = end_of_turn(observed).filter(|_| host.is_whole());
+        let over = turn_end::updated(observed).filter(|_| host.is_whole());
         plan.actions.extend(over.map(Action::ReturnTurn));
     } else {
         plan.actions.splice(0..0, follow::begin(observed));
