@@ -86,6 +86,8 @@ pub struct ClusterMemory {
     pub certificates: Certificates,
     /// The control-plane turn recorded on its CA Secret, once it was read; `Some(None)` if there is no Secret.
     pub turn: Option<Option<Marks>>,
+    /// When, and why, the removal of an etcd member that belongs to no Machine was refused last.
+    pub removal_refused: Option<(Timestamp, String)>,
     /// Why those wait that ask for the turn: UID of the Machine, or of the Cluster, and a sentence.
     pub turn_waits: Vec<(String, String)>,
     /// Its Secrets as they were last read or written, by name, without data.

@@ -111,7 +111,10 @@ pub fn status(
     now: Timestamp,
 ) -> Option<ClusterStatus> {
     if plan.phase.is_empty() {
-        return None;
+        // nothing is told of it, but what it asks for holds others up
+        let mut status = cluster.status.clone()?;
+        let asked = status.turn_request.take();
+        return asked.filter(|_| !plan.asks).map(|_| status);
     }
     let mut status = ClusterStatus {
         phase: Some(plan.phase.into()),

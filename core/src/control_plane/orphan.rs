@@ -160,7 +160,9 @@ pub fn message(
         "on the host of another control plane, ctl member remove {id} (ctl: docs/day-2.md#ctl)"
     );
     let rest = match verdict {
-        Ok(since) => format!("It has not served since {since:.0}, and is removed now"),
+        Ok(since) => format!(
+            "It has not served since {since:.0}, and is removed in the next turn of the control plane"
+        ),
         Err(Kept::Ours(why)) => {
             format!(
                 "It is left alone: {why}. If nobody needs this member, whether it runs or not: drain its Node, then {by_hand}. A Host that was released is reset after that"

@@ -232,7 +232,10 @@ fn the_message_says_who_it_is_why_it_stays_and_what_helps() {
     let says = |verdict: Result<Timestamp, Kept>| message("n", "c", stranger, &verdict);
     let by_hand = "ctl member remove 3 (ctl: docs/day-2.md#ctl)";
     let table = [
-        (Ok(at(0)), ["1970-01-01T00:00:00Z", "is removed now"]),
+        (
+            Ok(at(0)),
+            ["1970-01-01T00:00:00Z", "is removed in the next turn"],
+        ),
         (
             Err(Kept::Ours("Host h has it".into())),
             ["Host h has it", by_hand],

@@ -208,10 +208,14 @@ fn obstacle(observed: &Observed, both: &Both, asking: &Asking) -> Option<String>
     };
     if let Some(turn) = both.holder().filter(is_another) {
         let name = &turn.name;
-        return Some(if is_of_cluster(observed, turn) {
+        return Some(if turn.machine == observed.uid {
             orphan_goes("is being removed", cluster)
-        } else {
+        } else if observed.seats.iter().any(|seat| seat.uid == turn.machine) {
             named(&format!("Machine {name} has the turn"), name)
+        } else {
+            format!(
+                "Machine {name}, which does not exist any more, has the turn; it is returned by itself. If that lasts: tatara describe cluster {cluster} -n {namespace}"
+            )
         });
     }
     let others = || {
@@ -237,16 +241,11 @@ fn obstacle(observed: &Observed, both: &Both, asking: &Asking) -> Option<String>
 fn goes_first(observed: &Observed, turn: &Turn) -> String {
     let (namespace, cluster) = &observed.cluster;
     let name = &turn.name;
-    if is_of_cluster(observed, turn) {
+    if turn.machine == observed.uid {
         orphan_goes("is removed first", cluster)
     } else {
         named(namespace, &format!("Machine {name} goes first"), name)
     }
-}
-
-/// Whether the Cluster itself has the turn, or that of a Machine is left that does not exist.
-fn is_of_cluster(observed: &Observed, turn: &Turn) -> bool {
-    observed.seats.iter().all(|seat| seat.uid != turn.machine)
 }
 
 fn orphan_goes(what: &str, cluster: &str) -> String {

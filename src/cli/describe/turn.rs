@@ -34,7 +34,13 @@ pub fn turn(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
                 held(cluster, turn, now)
             )
         } else {
-            let status = of(turn).and_then(|machine| machine.status.as_ref());
+            let machine = of(turn);
+            let gone = if machine.is_none() {
+                "; no Machine of that name has its UID, condition ControlPlaneInitialized says how it is returned"
+            } else {
+                ""
+            };
+            let status = machine.and_then(|machine| machine.status.as_ref());
             let change = status.and_then(|status| status.change.as_ref());
             let stage = status.and_then(|status| status.stage.as_ref());
             let step = change.map(|change| {
@@ -45,11 +51,14 @@ pub fn turn(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
             let step = step.map(|(step, clock)| format!("; at {step} {}", lasting(clock, now)));
             let (name, action) = (&turn.name, purpose(turn.action));
             format!(
-                "  Machine {name} has it, {action}{}{}",
+                "  Machine {name} has it, {action}{}{}{gone}",
                 held(cluster, turn, now),
                 step.unwrap_or_default()
             )
         });
+    }
+    if matches!(holder, Holder::Unreadable(_)) {
+        lines.push("  it is in doubt who has it: see condition ControlPlaneInitialized".into());
     }
     lines.extend(queue(snapshot, cluster, &holder, now));
     lines

@@ -30,6 +30,8 @@ use tatara_core::words::word;
 const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(30);
 /// When a removal that was refused is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(10);
+/// The same, before the turn is asked for again.
+const REFUSED_FOR: SignedDuration = SignedDuration::from_secs(10);
 
 /// What is known of the members that belong to none of these Machines, from the watches.
 pub(super) async fn observe(
@@ -69,6 +71,10 @@ pub(super) async fn observe(
     // its own is one that a manager left which was stopped: it is returned first
     let others = turn.filter(|turn| turn.machine != uid);
     let busy = others.and_then(|turn| busy(&namespace, members, turn, &fleet));
+    // it does not ask for the turn at once again
+    let refused = controller.workloads.known.get(&uid).removal_refused;
+    let refused = refused.filter(|(at, _)| now.duration_since(*at).abs() < REFUSED_FOR);
+    let busy = busy.or(refused.map(|(_, why)| why));
     let facts = |member: &&Member| {
         let watch = known.get(&member.id)?.clone();
         let who = (&**members, *member);
@@ -162,7 +168,7 @@ fn busy(namespace: &str, members: &Members, turn: &Turn, fleet: &Fleet) -> Optio
 }
 
 /// Removes a member that belongs to no Machine, if what is read now allows it as well. In the turn of the Cluster, so that
-/// nothing joins meanwhile; or beside a Machine that has the turn and may wait for this.
+/// nothing joins meanwhile, which is returned then; or beside a Machine that has the turn and may wait for this.
 ///
 /// # Errors
 /// Those of [`vacant::hold`]; `ReconcileError::Api` when an object cannot be read.
@@ -175,13 +181,16 @@ pub(super) async fn remove(
     if !stranger::may_change(&live) {
         return Ok(ActionOutcome::Yes);
     }
-    // nothing is written for what is refused
-    if let ControlFlow::Break(outcome) = judge(controller, &live, id, None).await? {
-        return Ok(outcome);
-    }
     let other = vacant::hold(&controller.turns, &live).await?;
     let outcome = remove_now(controller, &live, id, other.as_ref()).await;
-    // A turn that cannot be returned now is vacant, and a later pass returns it; what was removed is told once, now.
+    if let Ok(ActionOutcome::Refused(finding, _)) = &outcome {
+        let uid = cluster.uid().unwrap_or_default();
+        let refusal = (crate::clock::now(), finding.message().clone());
+        let known = &controller.workloads.known;
+        known.update(&uid, |known| known.removal_refused = Some(refusal));
+    }
+    // Whatever came of it, others may need the turn. One that cannot be returned now is returned by a later pass; what was removed is
+    // told once, now.
     if other.is_none()
         && let Err(error) = vacant::give_back(&controller.turns, &live).await
     {

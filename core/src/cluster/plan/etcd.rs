@@ -21,8 +21,12 @@ pub(super) fn keep(observed: &Observed, plan: &mut Plan) {
     let Some(id) = removable(observed) else {
         return;
     };
-    if observed.turn.as_ref().is_some_and(Turn::is_later) {
-        plan.actions.push(Action::RemoveMember { id });
+    let action = Action::RemoveMember { id };
+    if has_own_turn(observed) {
+        // whatever fails beside it, others wait for this turn
+        plan.actions.insert(0, action);
+    } else if observed.turn.as_ref().is_some_and(Turn::is_later) {
+        plan.actions.push(action);
     } else {
         plan.asks = true;
     }
