@@ -8,9 +8,10 @@ use crate::cli::describe::age::age;
 use tatara_core::api::conditions::{ConditionType, Status, find};
 use tatara_core::api::names::{
     ANNOTATION_HOST, ANNOTATION_HOST_IS_GONE, ANNOTATION_HYPERVISOR, ANNOTATION_INITIALIZED,
-    LABEL_CLUSTER, LABEL_CONTROL_PLANE,
+    LABEL_CONTROL_PLANE,
 };
 use tatara_core::api::{Cluster, Host, Hypervisor, Machine};
+use tatara_core::machine::is_begun;
 use tatara_core::words::word;
 
 /// What is read of a machine.
@@ -20,9 +21,9 @@ pub struct Known {
     pub machine: Machine,
     /// Its Cluster, if there is one.
     pub cluster: Option<Cluster>,
-    /// The other control-plane Machines of that.
-    pub other_control_planes: usize,
-    /// The Host that it has claimed, or has chosen.
+    /// The other Machines of that.
+    pub others: Vec<Machine>,
+    /// The Host with its claim; or with its marker; or that it has chosen.
     pub host: Option<Host>,
     /// The Hypervisor of its virtual machine.
     pub hypervisor: Option<Hypervisor>,
@@ -37,73 +38,162 @@ pub enum Objection {
     Shown(String),
 }
 
-/// The name of the Host or Hypervisor, as the Machine has it.
-pub fn place(machine: &Machine) -> (Option<&str>, Option<&str>) {
-    let of = |name| machine.annotations().get(name).map(String::as_str);
-    (of(ANNOTATION_HOST), of(ANNOTATION_HYPERVISOR))
+/// The name of the Hypervisor, as the Machine has it.
+pub fn hypervisor(machine: &Machine) -> Option<&str> {
+    let of = machine.annotations().get(ANNOTATION_HYPERVISOR);
+    of.map(String::as_str)
+}
+
+/// The Host on which the Machine is: with its claim, which may be edited; or its marker, as was seen last; or as it has chosen.
+pub fn host(machine: &Machine, hosts: Vec<Host>) -> Option<Host> {
+    let chosen = machine.annotations().get(ANNOTATION_HOST);
+    let place = |host: &Host| {
+        let is_chosen = host.metadata.name.as_ref() == chosen;
+        let all = [claims(host, machine), marks(host, machine), is_chosen];
+        all.into_iter().position(|is_so| is_so)
+    };
+    let known = hosts
+        .into_iter()
+        .filter_map(|host| Some((place(&host)?, host)));
+    known.min_by_key(|(place, _)| *place).map(|(_, host)| host)
+}
+
+fn claims(host: &Host, machine: &Machine) -> bool {
+    let claim = host.spec.consumer_ref.as_ref();
+    claim.map(|claim| &claim.uid) == machine.metadata.uid.as_ref()
+}
+
+fn marks(host: &Host, machine: &Machine) -> bool {
+    let marker = host.status.as_ref();
+    let marker = marker.and_then(|status| status.marker.as_ref());
+    marker.map(|marker| &marker.uid) == machine.metadata.uid.as_ref()
+}
+
+/// Whether a Machine may be a member of the control plane: kubeadm was begun for it.
+fn is_member(machine: &Machine) -> bool {
+    (machine.is_control_plane() || machine.labels().contains_key(LABEL_CONTROL_PLANE))
+        && is_begun(machine)
 }
 
 /// What speaks against it.
 pub fn objection(known: &Known, now: Timestamp) -> Option<Objection> {
+    useless(known)
+        .map(Objection::Useless)
+        .or_else(|| shown(known, now).map(Objection::Shown))
+}
+
+/// Why nothing would come of it.
+fn useless(known: &Known) -> Option<String> {
     let Known { machine, .. } = known;
+    let (namespace, name) = (machine.namespace().unwrap_or_default(), machine.name_any());
     let uid = machine.metadata.uid.as_ref();
     if machine.annotations().get(ANNOTATION_HOST_IS_GONE) == uid {
-        return Some(Objection::Useless("it is declared gone already".into()));
+        let then = if machine.metadata.deletion_timestamp.is_some() {
+            format!(
+                "tatara describe machine {} -n {namespace} says what it waits for",
+                word(&name)
+            )
+        } else {
+            format!(
+                "it takes effect when it is deleted: {}",
+                delete(&namespace, &name)
+            )
+        };
+        return Some(format!("it is declared gone already; {then}"));
     }
     let cluster = known.cluster.as_ref();
     let stays = cluster.filter(|cluster| cluster.metadata.deletion_timestamp.is_none());
-    let made = stays.filter(|one| one.annotations().get(ANNOTATION_INITIALIZED) == uid);
-    if let Some(cluster) = made.filter(|_| known.other_control_planes == 0) {
+    let is_made = |cluster: &&Cluster| cluster.annotations().contains_key(ANNOTATION_INITIALIZED);
+    let goes = |other: &Machine| other.metadata.deletion_timestamp.is_some();
+    let is_last = !known
+        .others
+        .iter()
+        .any(|other| is_member(other) && !goes(other));
+    if let Some(cluster) = stays
+        .filter(is_made)
+        .filter(|_| is_last && is_member(machine))
+    {
         let name = cluster.name_any();
-        return Some(Objection::Useless(format!(
-            "it is the last control-plane Machine of Cluster {name}, and is removed only with that. Only if all of it is to go: kubectl -n {} delete cluster {}",
-            cluster.namespace().unwrap_or_default(),
+        return Some(format!(
+            "it is the last control-plane Machine of Cluster {name} that has joined and is not being deleted: with it the state of that Cluster would go. Create another first, which joins while this one serves. Only if all of it is to go: kubectl -n {namespace} delete cluster {}",
             word(&name)
-        )));
-    }
-    if place(machine) == (None, None) && known.host.is_none() {
-        return Some(Objection::Useless(
-            "it has no host yet, so nothing of it runs".into(),
         ));
     }
-    let shown = |kind: &str, name: String, conditions: &[Condition], what: &str| {
+    let has_place = known.host.is_some()
+        || hypervisor(machine).is_some()
+        || machine.annotations().contains_key(ANNOTATION_HOST);
+    (!has_place && !is_begun(machine)).then(|| {
+        format!(
+            "kubeadm was not begun for it, and it has no host, so nothing of it runs: {}",
+            delete(&namespace, &name)
+        )
+    })
+}
+
+fn delete(namespace: &str, name: &str) -> String {
+    format!(
+        "kubectl -n {namespace} delete machine {} --wait=false",
+        word(name)
+    )
+}
+
+/// What shows that it is there.
+fn shown(known: &Known, now: Timestamp) -> Option<String> {
+    let Known { machine, .. } = known;
+    let answers = |kind: &str, name: String, conditions: &[Condition], what: &str| {
         let reachable = find(conditions, ConditionType::Reachable)?;
         let answers = Status::parse(&reachable.status) == Status::True;
         let since = age(reachable.last_transition_time.0, now);
         answers.then(|| {
-            Objection::Shown(format!(
-                "{kind} {name} answers the manager (condition Reachable, for {since}). {what}"
-            ))
+            format!(
+                "condition Reachable of {kind} {name} says that it answers the manager, for {since}. {what}. If it has just failed, wait until the condition says so, which needs a manager that runs"
+            )
         })
     };
+    let conditions = |conditions: Option<&Vec<Condition>>| conditions.cloned().unwrap_or_default();
     if let Some(host) = &known.host {
-        // it may be another's by now
-        let claim = host.spec.consumer_ref.as_ref();
-        if claim.map(|claim| &claim.uid) != uid {
+        let (has_claim, has_marker) = (claims(host, machine), marks(host, machine));
+        // another has it by now, and nothing of this Machine is seen there
+        if !has_claim && !has_marker {
             return None;
         }
-        let conditions = host.status.as_ref().map(|status| &*status.conditions);
-        let what = "What answers is reset when its Machine is deleted, and needs no declaration";
-        let name = host.name_any();
-        let answers = shown("Host", name, conditions.unwrap_or_default(), what);
-        return answers.or_else(|| is_on(host));
+        let what = if has_claim {
+            "A server that answers is reset after the deletion of its Machine; condition Available of the Host says if it is not"
+        } else {
+            "Its server has the marker of this Machine: restore the claim, condition InfrastructureReady or Deleting of the Machine has the command"
+        };
+        let status = host.status.as_ref();
+        let all = conditions(status.map(|status| &status.conditions));
+        return answers("Host", host.name_any(), &all, what).or_else(|| is_on(host, machine));
     }
     let hypervisor = known.hypervisor.as_ref()?;
-    let conditions = hypervisor.status.as_ref().map(|status| &*status.conditions);
-    let what = "With the Machine it deletes the virtual machine, or proves that there is none, and needs no declaration";
-    let name = hypervisor.name_any();
-    shown("Hypervisor", name, conditions.unwrap_or_default(), what)
+    let status = hypervisor.status.as_ref();
+    let all = conditions(status.map(|status| &status.conditions));
+    let what = "It is asked to delete the virtual machine when the Machine is deleted; condition Deleting says if that fails";
+    answers("Hypervisor", hypervisor.name_any(), &all, what)
 }
 
 /// A server that does not answer, and runs.
-fn is_on(host: &Host) -> Option<Objection> {
+fn is_on(host: &Host, machine: &Machine) -> Option<String> {
     let bmc = host.status.as_ref()?.bmc.as_ref()?;
     let is_on = bmc.power_state.as_deref() == Some("On");
+    let claim = host.spec.consumer_ref.as_ref();
+    let then = if claim.is_some_and(|claim| claim.releasing) {
+        "Cut its power: its Machine is removed once its BMC reports that it is off".to_owned()
+    } else {
+        format!(
+            "Delete the Machine first ({}): its Host is released after the drain, and the manager cuts the power of one that does not answer",
+            delete(
+                &machine.namespace().unwrap_or_default(),
+                &machine.name_any()
+            )
+        )
+    };
     is_on.then(|| {
-        Objection::Shown(format!(
-            "the BMC of Host {} reports that its server is on, which may run its Pods. Cut its power first: the Machine goes then without this command",
+        format!(
+            "the BMC of Host {} reports that its server is on, which may run its Pods. {then}",
             host.name_any()
-        ))
+        )
     })
 }
 
@@ -113,188 +203,61 @@ pub fn consequences(known: &Known) -> Vec<String> {
     let (namespace, name) = (machine.namespace().unwrap_or_default(), machine.name_any());
     let mut all = Vec::new();
     all.push(if machine.metadata.deletion_timestamp.is_some() {
-        "It is being deleted: this takes effect now, and cannot be undone".to_owned()
+        "It is being deleted: this takes effect at once, but for its hooks and for an etcd member that the others cannot do without, and cannot be undone".to_owned()
     } else {
         format!(
-            "It is not being deleted: this takes effect when it is (kubectl -n {namespace} delete machine {})",
-            word(&name)
+            "It is not being deleted: this takes effect when it is ({})",
+            delete(&namespace, &name)
         )
     });
     let status = machine.status.as_ref();
     let node = status.and_then(|status| status.node_ref.as_ref()?.name.as_deref());
-    if let Some(node) = node {
+    let stays = known.cluster.as_ref();
+    let stays = stays.filter(|cluster| cluster.metadata.deletion_timestamp.is_none());
+    if let Some(node) = node.filter(|_| stays.is_some()) {
         all.push(format!(
             "Node {node} is deleted without a drain: its Pods start on other Nodes, also those with volumes that one Node at a time may use"
         ));
     }
-    let labels = machine.labels();
-    if machine.is_control_plane() || labels.contains_key(LABEL_CONTROL_PLANE) {
-        let cluster = labels.get(LABEL_CLUSTER).map_or("its Cluster", |name| name);
+    if let Some(cluster) = stays.filter(|_| is_member(machine)) {
         all.push(format!(
-            "Its etcd member is removed as soon as the others of {cluster} can do without it, and its control-plane turn, if it has that, goes to others"
+            "Its etcd member is removed as soon as the others of Cluster {} can do without it, and its control-plane turn, if it has that, goes to others",
+            cluster.name_any()
         ));
     }
-    match place(machine) {
-        (_, Some(hypervisor)) => all.push(format!(
-            "Its virtual machine is not deleted while Hypervisor {hypervisor} does not answer; it is once that does"
-        )),
-        (Some(host), None) => all.push(format!(
-            "Host {host} is not reset: no other Machine gets it before its server answers and is reset"
-        )),
-        (None, None) => (),
-    }
+    all.push(of_place(known));
     all.push(
         "If it is not gone, the same Pods run twice, and write to the same storage twice".into(),
     );
     all
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_second(1_800_000_000 + seconds).expect("a time")
-    }
-
-    fn of<T: serde::de::DeserializeOwned>(object: Value) -> T {
-        serde_json::from_value(object).expect("an object")
-    }
-
-    fn condition(status: &str) -> Value {
-        json!([{ "type": "Reachable", "status": status, "reason": "R", "message": "",
-            "lastTransitionTime": at(-60).to_string() }])
-    }
-
-    fn host(reachable: &str, power: &str) -> Host {
-        let ssh = json!({ "address": "192.0.2.1", "credentialsRef": { "name": "key" } });
-        let status = json!({ "conditions": condition(reachable), "bmc": { "powerState": power } });
-        let claim = json!({ "name": "cp", "uid": "u", "cluster": "c" });
-        let spec = json!({ "ssh": ssh, "consumerRef": claim });
-        of(json!({ "metadata": { "name": "h" }, "spec": spec, "status": status }))
-    }
-
-    /// A control plane beside another, in deletion, whose host does not answer.
-    fn known() -> Known {
-        let machine = json!({
-            "metadata": { "name": "cp", "namespace": "n", "uid": "u", "deletionTimestamp": at(0).to_string(),
-                "labels": { "cluster.k8s.io/cluster-name": "c" }, "annotations": { "tatara.dev/host": "h" } },
-            "spec": { "providerSpec": {}, "versions": { "kubelet": "v1.36.3", "controlPlane": "v1.36.3" } },
-            "status": { "nodeRef": { "name": "node-h" } },
-        });
-        let network = json!({ "services": { "cidrBlocks": [] }, "pods": { "cidrBlocks": [] }, "serviceDomain": "" });
-        let made = json!({ (ANNOTATION_INITIALIZED): "u" });
-        let cluster = json!({ "metadata": { "name": "c", "namespace": "n", "annotations": made },
-            "spec": { "clusterNetwork": network } });
-        Known {
-            machine: of(machine),
-            cluster: Some(of(cluster)),
-            other_control_planes: 1,
-            host: Some(host("False", "Off")),
-            hypervisor: None,
+/// What becomes of that on which it is.
+fn of_place(known: &Known) -> String {
+    let Known { machine, .. } = known;
+    let chosen = machine.annotations().get(ANNOTATION_HOST);
+    match (&known.host, hypervisor(machine), chosen) {
+        (Some(host), ..) if claims(host, machine) => format!(
+            "Host {} is not reset: no other Machine gets it before its server answers and is reset",
+            host.name_any()
+        ),
+        (Some(host), ..) => format!(
+            "Host {} has another claim, or none, and is left as it is",
+            host.name_any()
+        ),
+        (None, Some(hypervisor), _) if known.hypervisor.is_none() => {
+            format!("Hypervisor {hypervisor} does not exist: nothing deletes its virtual machine")
         }
-    }
-
-    #[test]
-    fn what_shows_that_a_machine_is_there_speaks_against_it() {
-        type Change = fn(&mut Known);
-        type Case = (&'static str, Change, Option<(bool, &'static str)>);
-        let table: [Case; 9] = [
-            ("silent and off", |_| (), None),
-            (
-                "answers",
-                |k| k.host = Some(host("True", "Off")),
-                Some((true, "Host h answers")),
-            ),
-            (
-                "on",
-                |k| k.host = Some(host("False", "On")),
-                Some((true, "is on")),
-            ),
-            (
-                "another's host",
-                |k| {
-                    let mut host = host("True", "On");
-                    host.spec.consumer_ref = None;
-                    k.host = Some(host);
-                },
-                None,
-            ),
-            ("its Host is missing", |k| k.host = None, None),
-            (
-                "declared",
-                |k| {
-                    let all = k.machine.annotations_mut();
-                    all.insert(ANNOTATION_HOST_IS_GONE.into(), "u".into());
-                },
-                Some((false, "already")),
-            ),
-            (
-                "the last",
-                |k| k.other_control_planes = 0,
-                Some((false, "the last control-plane")),
-            ),
-            (
-                "the last, with its Cluster",
-                |k| (k.other_control_planes, k.cluster) = (0, None),
-                None,
-            ),
-            (
-                "no host",
-                |k| {
-                    k.machine.annotations_mut().clear();
-                    k.host = None;
-                },
-                Some((false, "no host yet")),
-            ),
-        ];
-        for (case, change, expected) in table {
-            let mut known = known();
-            change(&mut known);
-            let found = objection(&known, at(0));
-            let Some((is_shown, part)) = expected else {
-                assert_eq!(found, None, "{case}");
-                continue;
-            };
-            assert_eq!(
-                matches!(found, Some(Objection::Shown(_))),
-                is_shown,
-                "{case}"
-            );
-            let Some(Objection::Shown(why) | Objection::Useless(why)) = &found else {
-                panic!("{case}: nothing speaks against it");
-            };
-            assert!(why.contains(part), "{case}: {why}");
+        (None, Some(hypervisor), _) => format!(
+            "Its virtual machine is not deleted while Hypervisor {hypervisor} does not answer; it is once that does"
+        ),
+        (None, None, Some(host)) => {
+            format!("Host {host} does not exist: nothing resets its server")
         }
-    }
-
-    #[test]
-    fn what_comes_of_it_depends_on_what_the_machine_is() {
-        let of_control_plane = consequences(&known()).join("\n");
-        for part in [
-            "takes effect now",
-            "Node node-h",
-            "etcd member",
-            "Host h is not reset",
-            "twice",
-        ] {
-            assert!(of_control_plane.contains(part), "{of_control_plane}");
-        }
-        let mut worker = known();
-        worker.machine.metadata.deletion_timestamp = None;
-        worker.machine.spec.versions = None;
-        worker.machine.status = None;
-        let all = worker.machine.annotations_mut();
-        all.clear();
-        all.insert(ANNOTATION_HYPERVISOR.into(), "v".into());
-        let of_worker = consequences(&worker).join("\n");
-        for part in ["delete machine cp", "Hypervisor v"] {
-            assert!(of_worker.contains(part), "{of_worker}");
-        }
-        for part in ["etcd", "Node", "Host h"] {
-            assert!(!of_worker.contains(part), "{of_worker}");
-        }
+        (None, None, None) => "Its host is not recorded: nothing resets its server".into(),
     }
 }
+
+#[cfg(test)]
+#[path = "gone_tests.rs"]
+mod tests;

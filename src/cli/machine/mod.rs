@@ -2,19 +2,22 @@
 
 mod gone;
 
+use std::fmt::Debug;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use clap::Subcommand;
-use kube::api::{Patch, PatchParams};
-use kube::{Api, ResourceExt};
+use kube::api::{ListParams, Patch, PatchParams};
+use kube::core::NamespaceResourceScope;
+use kube::{Api, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use self::gone::{Known, Objection, consequences, objection, place};
+use self::gone::{Known, Objection, consequences, objection};
 use super::caller::{ApiError, Caller};
 use super::printable;
 use crate::clock;
-use tatara_core::api::names::{ANNOTATION_HOST_IS_GONE, LABEL_CLUSTER, LABEL_CONTROL_PLANE};
-use tatara_core::api::{Host, Hypervisor, Machine};
+use tatara_core::api::names::{ANNOTATION_HOST_IS_GONE, LABEL_CLUSTER};
+use tatara_core::api::{Cluster, Hypervisor, Machine};
 use tatara_core::words::word;
 
 /// Field manager of these changes.
@@ -106,7 +109,9 @@ pub enum Error {
     #[error("that is not the name of the Machine; nothing was changed")]
     NotConfirmed,
     /// It was replaced meanwhile.
-    #[error("another Machine has the name {name} by now, and nothing was written")]
+    #[error(
+        "Machine {name} was deleted or changed meanwhile, and nothing was written; see what there is now, and repeat the command if it is the same: kubectl get machine {name} -o wide"
+    )]
     Conflict {
         /// Its name.
         name: String,
@@ -156,27 +161,41 @@ impl DeclareGone {
         if self.uid.as_ref().is_some_and(|meant| *meant != uid) {
             return Err(Error::Another { name, uid });
         }
-        match objection(&known, clock::now()) {
-            Some(Objection::Useless(why)) => return Err(Error::Useless { name, why }),
-            Some(Objection::Shown(why)) if !self.force => return Err(Error::Shown { name, why }),
-            Some(Objection::Shown(why)) => say(&format!("Although {why}:"))?,
-            None => (),
+        if let Some(why) = self.judge(&known)? {
+            say(&format!("Although {why}:"))?;
         }
         let namespace = &caller.namespace;
         say(&format!(
-            "Machine {namespace}/{name} (uid {uid}) is declared gone. What comes of it:"
+            "Machine {namespace}/{name} (uid {uid}) is to be declared gone. What comes of it:"
         ))?;
         for what in consequences(&known) {
             say(&format!("- {what}."))?;
         }
         if !self.yes {
             self.ask()?;
+            // it may answer by now
+            let now = read(&caller, &name).await?;
+            if now.machine.metadata.uid != known.machine.metadata.uid {
+                return Err(Error::Conflict { name });
+            }
+            self.judge(&now)?;
         }
         declare(&caller, &known.machine).await?;
         say(&format!(
             "declared; follow it: tatara describe machine {} -n {namespace}",
             word(&name)
         ))
+    }
+
+    /// What speaks against it, and is overruled.
+    fn judge(&self, known: &Known) -> Result<Option<String>, Error> {
+        let name = self.name.clone();
+        match objection(known, clock::now()) {
+            Some(Objection::Useless(why)) => Err(Error::Useless { name, why }),
+            Some(Objection::Shown(why)) if !self.force => Err(Error::Shown { name, why }),
+            Some(Objection::Shown(why)) => Ok(Some(why)),
+            None => Ok(None),
+        }
     }
 
     /// Has the name typed by who runs the command.
@@ -205,37 +224,37 @@ async fn read(caller: &Caller, name: &str) -> Result<Known, Error> {
         namespace: caller.namespace.clone(),
         name: name.to_owned(),
     })?;
-    let (host, hypervisor) = place(&machine);
-    let cluster = machine.labels().get(LABEL_CLUSTER);
-    let mut known = Known {
-        cluster: None,
-        other_control_planes: 0,
-        host: None,
-        hypervisor: None,
-        machine: machine.clone(),
+    let (cluster, others) = match machine.labels().get(LABEL_CLUSTER) {
+        Some(cluster) => {
+            let selector = format!("{LABEL_CLUSTER}={cluster}");
+            let mut others = list::<Machine>(caller, &selector).await?;
+            others.retain(|other| other.metadata.uid != machine.metadata.uid);
+            (caller.find::<Cluster>(cluster).await?, others)
+        }
+        None => (None, Vec::new()),
     };
-    if let Some(cluster) = cluster {
-        known.cluster = caller.find(cluster).await?;
-        known.other_control_planes = others(caller, &machine, cluster).await?;
-    }
-    match (host, hypervisor) {
-        (_, Some(hypervisor)) => known.hypervisor = caller.find::<Hypervisor>(hypervisor).await?,
-        (Some(host), None) => known.host = caller.find::<Host>(host).await?,
-        (None, None) => (),
-    }
-    Ok(known)
+    let hypervisor = match gone::hypervisor(&machine) {
+        Some(hypervisor) => caller.find::<Hypervisor>(hypervisor).await?,
+        None => None,
+    };
+    Ok(Known {
+        host: gone::host(&machine, list(caller, "").await?),
+        cluster,
+        others,
+        hypervisor,
+        machine,
+    })
 }
 
-/// How many other control-plane Machines a Cluster has.
-async fn others(caller: &Caller, machine: &Machine, cluster: &str) -> Result<usize, ApiError> {
-    let all: Api<Machine> = Api::namespaced(caller.client.clone(), &caller.namespace);
-    let selector = format!("{LABEL_CLUSTER}={cluster},{LABEL_CONTROL_PLANE}");
-    let labelled = kube::api::ListParams::default().labels(&selector);
-    let all = all.list_metadata(&labelled).await;
-    let all = all.map_err(|error| caller.explain::<Machine>(error))?;
-    let is_other =
-        |one: &&kube::core::PartialObjectMeta<Machine>| one.metadata.uid != machine.metadata.uid;
-    Ok(all.items.iter().filter(is_other).count())
+async fn list<K>(caller: &Caller, labels: &str) -> Result<Vec<K>, ApiError>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+    K: Clone + Debug + DeserializeOwned,
+{
+    let api: Api<K> = Api::namespaced(caller.client.clone(), &caller.namespace);
+    let all = api.list(&ListParams::default().labels(labels)).await;
+    let all = all.map_err(|error| caller.explain::<K>(error))?;
+    Ok(all.items)
 }
 
 /// Writes it, if the name is that of the same Machine still.
@@ -253,7 +272,8 @@ async fn declare(caller: &Caller, machine: &Machine) -> Result<(), Error> {
     let patch = Patch::Merge(json!({ "metadata": metadata }));
     let written = machines.patch_metadata(&name, &parameters, &patch).await;
     written.map(drop).map_err(|error| match error {
-        kube::Error::Api(status) if status.code == 409 => Error::Conflict { name },
+        // another UID in the metadata is refused as invalid
+        kube::Error::Api(status) if is_other(&status) => Error::Conflict { name },
         kube::Error::Api(status) if status.code == 403 => Error::Forbidden {
             namespace: caller.namespace.clone(),
             said: status.message.clone(),
@@ -265,6 +285,12 @@ async fn declare(caller: &Caller, machine: &Machine) -> Result<(), Error> {
         },
         error => caller.explain::<Machine>(error).into(),
     })
+}
+
+/// Whether the object is not the one of this UID any more.
+fn is_other(status: &kube::core::Status) -> bool {
+    let is_uid = status.code == 422 && status.message.contains("metadata.uid");
+    is_uid || matches!(status.code, 404 | 409)
 }
 
 fn say(text: &str) -> Result<(), Error> {

@@ -190,7 +190,7 @@ fn view(libvirt: &Libvirt, namespace: &str, hypervisor: &str) -> Result<View, Wh
             Reason::HypervisorMissing,
             "does not exist in this namespace",
         );
-        return Err(missing.remedied("create it again, with its gateway's URL. Only if that server never comes back: delete the Machine (--wait=false), then confirm that with annotation tatara.dev/host-is-gone, its own uid as value; docs/virtual-machines.md has the commands"));
+        return Err(missing.remedied("create it again, with its gateway's URL. Only if that server never comes back: delete the Machine (--wait=false), and declare it gone: tatara machine declare-gone (docs/virtual-machines.md)"));
     }
     let Some(connection) = libvirt.gateways.get(namespace, hypervisor) else {
         return Err(

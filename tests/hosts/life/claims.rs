@@ -230,7 +230,7 @@ async fn the_users_word_ends_a_machine_whose_server_is_off(world: &World) {
     world.kubectl(&["delete", "machine", &worker, "--wait=false"]);
     machine_says(world, &worker, "Deleting", "NotReset").await;
     let said = tatara(world, &["machine", "declare-gone", &worker, "--yes"]);
-    assert!(said.contains("takes effect now"), "{said}");
+    assert!(said.contains("takes effect at once"), "{said}");
     until_deleted(world, &worker).await;
     let nodes: Api<Node> = Api::all(world.member().await);
     assert!(nodes.get_opt(&host).await.expect("an answer").is_none());

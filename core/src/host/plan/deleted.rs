@@ -15,7 +15,7 @@ pub fn stays(observed: &Observed) -> String {
             let (when, first) = if observed.consumer.exists() {
                 (
                     "once it is reset",
-                    ", first delete the Machine that claims it with tatara.dev/host-is-gone (docs/operating.md), then",
+                    ", first delete the Machine that claims it, with --wait=false, and declare it gone (tatara machine declare-gone, docs/operating.md), then",
                 )
             } else {
                 ("once it answers and is reset", "")

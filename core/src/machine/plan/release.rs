@@ -125,7 +125,7 @@ fn left_alone(observed: &Observed, held: &Infrastructure) -> Plan {
         )
     } else {
         format!(
-            "Host {name} was released and is not being reset: {reason}: {message}. Resolve that first. Only if the server is destroyed, erased or disconnected for good: {}",
+            "Host {name} was released and is not being reset: {reason}: {message}. Resolve that first. Only if the server is destroyed, erased or disconnected for good, and another answers at its address: {} --force",
             host_is_gone(observed)
         )
     };
@@ -300,21 +300,20 @@ fn not_reset(
                 "Fix that first. Only if the server is destroyed, erased or disconnected for good: {}",
                 host_is_gone(observed)
             ),
+            Some(Stuck::Silent(_)) if reason(held) == Some(Reason::HostHangs) => format!(
+                "Its server is on, and hangs. Reboot it, or cut its power; it is reset when it answers. Only when it is off and stays off: {}",
+                time_limit(observed)
+            ),
             // kubeadm init may run there: of that a time limit says nothing
             Some(Stuck::Silent(_)) if observed.has_turn() => format!(
                 "Only if the server is destroyed, erased or disconnected for good: {}",
                 host_is_gone(observed)
             ),
-            Some(Stuck::Silent(_)) if reason(held) == Some(Reason::HostHangs) => format!(
-                "Its server is on, and hangs. Reboot it, or cut its power; it is reset when it answers. Only when it is off and stays off: {}",
+            Some(Stuck::Silent(_)) => format!(
+                "Power it on. Only if it is destroyed, erased or disconnected for good: {}. Only if it is off for good: {}",
+                host_is_gone(observed),
                 time_limit(observed)
             ),
-            Some(Stuck::Silent(_)) => {
-                format!(
-                    "Power it on. Only if it is off for good: {}",
-                    time_limit(observed)
-                )
-            }
             _ => format!(
                 "Fix that first. Only when the power of its server is cut, and it stays off: {}",
                 time_limit(observed)

@@ -179,7 +179,7 @@ fn armed(observed: &Observed) -> Option<Finding> {
     } else if observed.virtual_machine.is_some() {
         (
             Reason::WaitsForDeletion,
-            "takes effect when this Machine is deleted and its Hypervisor does not answer: its virtual machine is then abandoned",
+            "takes effect when this Machine is deleted and its Hypervisor does not answer, or fails to delete its virtual machine, which is then abandoned",
         )
     } else {
         (

@@ -146,6 +146,7 @@ fn is_asked(state: &State, which: usize, seen: u8) -> bool {
 fn asks(finding: &Finding) -> bool {
     finding.reason().severity() == Severity::Warning
         || finding.message().contains("kubectl ")
+        || finding.message().contains("tatara machine declare-gone ")
         || WAITS.contains(&finding.reason())
 }
 
