@@ -187,6 +187,24 @@ fn the_way_of_a_machine_goes_through_functions_that_exist() {
 }
 
 /// Variants of an enum, as its source says.
+/// Alphabetical, each once, and in files that exist.
+#[test]
+fn the_glossary_names_where_each_noun_is() {
+    let page = file("docs/glossary.md");
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).collect();
+    let nouns = rows.iter().skip(1).map(|row| row.split(" | ").next());
+    let nouns: Vec<String> = nouns.flatten().map(str::to_lowercase).collect();
+    assert!(nouns.len() >= 30 && nouns.is_sorted(), "{nouns:?}");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for row in rows {
+        let place = row.trim_end_matches(" |").rsplit(" | ").next().unwrap_or_default();
+        let paths = place.split('`').skip(1).step_by(2);
+        for path in paths {
+            assert!(root.join(path).exists(), "{path} of: {row}");
+        }
+    }
+}
+
 fn variants(source: &str, name: &str) -> BTreeSet<String> {
     let body = source.split(&format!("pub enum {name} {{")).nth(1);
     let body = body.expect("the enum").split("\n}").next();
