@@ -5,8 +5,10 @@ pub mod health;
 pub mod members;
 pub mod orphan;
 pub mod peers;
+pub mod purpose;
 pub mod quorum;
 pub mod turn;
 
 pub use members::{Member, MemberHealth, MemberId, Members};
+pub use purpose::Purpose;
 pub use quorum::{Change, Obstacle, permits};

@@ -10,6 +10,7 @@ use super::snapshot::Snapshot;
 use tatara_core::api::cluster::{Turn, TurnAction};
 use tatara_core::api::machine_stage::TurnRequest;
 use tatara_core::api::{Cluster, Machine};
+use tatara_core::control_plane::Purpose;
 use tatara_core::control_plane::turn::{Holder, Marks};
 
 /// Of a Cluster: whose turn it is to change the control plane, and who asks for it, the first first.
@@ -49,7 +50,7 @@ pub fn turn(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
             });
             let step = step.or_else(|| stage.map(|stage| (&*stage.name, &stage.clock)));
             let step = step.map(|(step, clock)| format!("; at {step} {}", lasting(clock, now)));
-            let (name, action) = (&turn.name, purpose(turn.action));
+            let (name, action) = (&turn.name, Purpose::of(turn.action).to);
             format!(
                 "  Machine {name} has it, {action}{}{}{gone}",
                 held(cluster, turn, now),
@@ -69,7 +70,8 @@ fn queue(snapshot: &Snapshot, cluster: &Cluster, holder: &Holder, now: Timestamp
     let has_it = |uid: Option<String>| matches!(holder, Holder::Of(turn) if Some(&turn.machine) == uid.as_ref());
     let asks = |machine: &&Machine| {
         let request = machine.status.clone()?.turn_request?;
-        let action = TurnAction::parse(&request.action).map_or("for something", purpose);
+        let action = TurnAction::parse(&request.action)
+            .map_or("for something", |action| Purpose::of(action).to);
         let who = format!("Machine {} asks for it, {action}", machine.name_any());
         // whether one that leaves serves, which the planner heeds as well, is not told
         let order = [TurnAction::Join, TurnAction::Remove, TurnAction::Upgrade];
@@ -109,14 +111,4 @@ fn held(cluster: &Cluster, turn: &Turn, now: Timestamp) -> String {
     held.map_or_else(String::new, |held| {
         format!(", for {}", age(held.since.0, now))
     })
-}
-
-/// What the turn is for, of a Machine.
-fn purpose(action: TurnAction) -> &'static str {
-    match action {
-        TurnAction::Init => "to run kubeadm init",
-        TurnAction::Join => "to join",
-        TurnAction::Remove => "to leave",
-        TurnAction::Upgrade => "to be updated",
-    }
 }

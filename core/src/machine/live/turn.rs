@@ -1,11 +1,13 @@
 //! What a step of the turn means for the Machine that wants it.
 
 use super::super::observed::Observed;
+use crate::Why;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::control_plane::Purpose;
 use crate::control_plane::turn::Step;
 use crate::machine::plan::doubt::{self, ClusterName};
-use crate::machine::plan::{ask, turn};
+use crate::machine::plan::turn;
 use crate::node::Marker;
 
 /// What follows of a step for the Machine.
@@ -43,9 +45,14 @@ pub fn taken(marker: &Marker, cluster_uid: &str, action: TurnAction, step: Step)
         && by.is_later()
     {
         let message = turn::busy(by, cluster_uid, marker);
-        return Outcome::NotYet(ask::told(action, Reason::WaitingForTurn, message));
+        let why = Why::new(Reason::WaitingForTurn, message);
+        return Outcome::NotYet(Purpose::of(action).refused(why));
     }
-    outcome(marker, step, asking(action))
+    let purpose = Purpose::of(action);
+    match outcome(marker, step, purpose.condition.0) {
+        Outcome::NotYet(finding) => Outcome::NotYet(purpose.refused(finding.why)),
+        outcome => outcome,
+    }
 }
 
 /// What came of recording that the Machine has run `kubeadm init`.
@@ -72,14 +79,6 @@ pub fn other_authority(observed: &Observed, authority: Option<&str>) -> Option<F
         return Some(doubt::unread(ConditionType::BootstrapReady, cluster));
     };
     (authority != has).then(|| doubt::of_another_authority(ConditionType::BootstrapReady, cluster))
-}
-
-/// The condition that has the reason why a Machine does not have the turn.
-fn asking(wanted: TurnAction) -> ConditionType {
-    match wanted {
-        TurnAction::Upgrade => ConditionType::UpToDate,
-        TurnAction::Init | TurnAction::Join | TurnAction::Remove => ConditionType::BootstrapReady,
-    }
 }
 
 fn outcome(marker: &Marker, step: Step, condition: ConditionType) -> Outcome {

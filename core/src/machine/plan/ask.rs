@@ -6,11 +6,12 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::observed::Observed;
 use super::super::reported;
 use super::{Plan, pace};
-use crate::Next;
 use crate::api::cluster::TurnAction;
-use crate::api::conditions::{ConditionType, Finding, Reason};
+use crate::api::conditions::{Finding, Reason};
 use crate::api::machine::MachineStatus;
 use crate::api::machine_stage::TurnRequest;
+use crate::control_plane::Purpose;
+use crate::{Next, Why};
 
 /// What a Machine asks the turn of its control plane for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -57,11 +58,8 @@ pub(super) fn after(observed: &Observed, plan: &Plan) -> Option<Plan> {
     let mut asks = plan.clone();
     let waits = |found: &Finding| found.reason() == Reason::WaitingForTurn;
     if !plan.findings.iter().any(waits) {
-        let found = told(
-            request.action,
-            Reason::TakingTurn,
-            what(request.action).into(),
-        );
+        let purpose = Purpose::of(request.action);
+        let found = purpose.refused(Why::new(Reason::TakingTurn, purpose.waits));
         asks.learn(observed, Some(found));
     }
     // what is left of them is done by the next pass
@@ -82,31 +80,12 @@ pub(super) fn plan(observed: &Observed, request: Request) -> Plan {
 
 /// That it waits for the turn; why the planner gives it to nobody, or to others first, if that is known.
 pub(super) fn finding(observed: &Observed, action: TurnAction) -> Finding {
-    let what = what(action);
+    let purpose = Purpose::of(action);
+    let what = purpose.waits;
     let cluster = observed.cluster.as_ref();
     let (reason, message) = match cluster.and_then(|cluster| cluster.turn_waits.as_ref()) {
         Some(why) => (Reason::WaitingForTurn, format!("{what}: {why}")),
         None => (Reason::TakingTurn, what.to_owned()),
     };
-    told(action, reason, message)
-}
-
-fn what(action: TurnAction) -> &'static str {
-    match action {
-        TurnAction::Init => "waiting for the turn to run kubeadm init",
-        TurnAction::Join => "prepared; waiting for the turn to join the control plane",
-        TurnAction::Remove => "waiting for the turn to leave the control plane",
-        TurnAction::Upgrade => "waiting for the turn to run kubeadm upgrade",
-    }
-}
-
-/// Why it does not have the turn, in the condition of what it wants that for.
-pub fn told(action: TurnAction, reason: Reason, message: String) -> Finding {
-    match action {
-        TurnAction::Remove => Finding::yes(ConditionType::Deleting, reason, message),
-        TurnAction::Upgrade => Finding::no(ConditionType::UpToDate, reason, message),
-        TurnAction::Init | TurnAction::Join => {
-            Finding::no(ConditionType::BootstrapReady, reason, message)
-        }
-    }
+    purpose.refused(Why::new(reason, message))
 }
