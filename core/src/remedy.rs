@@ -1,6 +1,36 @@
-//! Commands that messages name as remedies. What cannot be undone is a verb of `tatara`, which checks first and says what comes of it.
+//! Commands that messages name as remedies, ready to be pasted: names that are not plain are left for the reader to fill in. What cannot
+//! be undone is a verb of `tatara`, which checks first and says what comes of it.
 
 use crate::words::word;
+
+/// What a Machine waits for.
+pub fn describe_machine(namespace: &str, machine: &str) -> String {
+    describe("machine", namespace, machine)
+}
+
+/// What a Cluster waits for, who has its control-plane turn, and who asks for it.
+pub fn describe_cluster(namespace: &str, cluster: &str) -> String {
+    describe("cluster", namespace, cluster)
+}
+
+/// What an object waits for.
+pub fn describe(kind: &str, namespace: &str, name: &str) -> String {
+    format!("tatara describe {kind} {} -n {namespace}", word(name))
+}
+
+/// The output of the steps of a Machine, from its host; of one `step`, or of all.
+pub fn logs(namespace: &str, machine: &str, step: Option<&str>) -> String {
+    let step = step.map_or_else(String::new, |step| format!(" --step {step}"));
+    format!("tatara logs machine {} -n {namespace}{step}", word(machine))
+}
+
+/// That a Machine is to go, without a wait for its end.
+pub fn delete_machine(namespace: &str, machine: &str) -> String {
+    format!(
+        "kubectl -n {namespace} delete machine {} --wait=false",
+        word(machine)
+    )
+}
 
 /// That what a Machine runs on is destroyed, erased or disconnected for good: sets
 /// [`ANNOTATION_HOST_IS_GONE`](crate::api::names::ANNOTATION_HOST_IS_GONE).

@@ -5,6 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use crate::Why;
 use crate::api::conditions::{Finding, Reason, Severity};
 use crate::api::whys::ReportedWhy;
+use crate::remedy;
 
 /// The most that one status has.
 const MOST: usize = 4;
@@ -130,8 +131,8 @@ impl Child<'_> {
             };
         }
         let all = format!(
-            "… (tatara describe {} {} -n {} shows the whole message)",
-            self.kind, self.name, self.namespace
+            "… ({} shows the whole message)",
+            remedy::describe(self.kind, self.namespace, self.name)
         );
         let length = why.remedy.chars().count();
         let (text, remedy) = if (1..=LONGEST / 2).contains(&length) {

@@ -18,6 +18,7 @@ use tatara_core::api::{
 use tatara_core::kubeadm::{KubernetesVersion, VersionError, version};
 use tatara_core::machine_deployment::{has_control_plane, runs};
 use tatara_core::machine_set::Gate;
+use tatara_core::remedy;
 
 /// Blocks creation on version skew: a kubelet newer than the API server is not supported, nor a control plane older than
 /// another. Nor does one join a control plane without an endpoint of its own.
@@ -49,7 +50,8 @@ fn gate(stores: &Stores, name: &str, template: &MachineTemplate, namespace: &str
         let message = skew.map(|skew| skew.to_string()).or_else(|| {
             let waits = wanted > lowest && is_moving(stores, &cluster, &lowest);
             (waits && !is_draining(stores, &cluster)).then(|| format!(
-                "spec.template.spec.versions.kubelet is {wanted}, and the oldest control plane of Cluster {name} runs {lowest}; no Machine is created before all control planes run {wanted}. If that does not proceed: tatara describe cluster {name} -n {namespace}"
+                "spec.template.spec.versions.kubelet is {wanted}, and the oldest control plane of Cluster {name} runs {lowest}; no Machine is created before all control planes run {wanted}. If that does not proceed: {}",
+                remedy::describe_cluster(namespace, name)
             ))
         })?;
         (Reason::VersionSkew, message)

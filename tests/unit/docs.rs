@@ -197,7 +197,11 @@ fn the_glossary_names_where_each_noun_is() {
     assert!(nouns.len() >= 30 && nouns.is_sorted(), "{nouns:?}");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for row in rows {
-        let place = row.trim_end_matches(" |").rsplit(" | ").next().unwrap_or_default();
+        let place = row
+            .trim_end_matches(" |")
+            .rsplit(" | ")
+            .next()
+            .unwrap_or_default();
         let paths = place.split('`').skip(1).step_by(2);
         for path in paths {
             assert!(root.join(path).exists(), "{path} of: {row}");

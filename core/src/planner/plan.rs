@@ -11,7 +11,7 @@ use crate::api::conditions::Finding;
 use crate::control_plane::turn::Both;
 use crate::machine::LastLook;
 use crate::node::JobKind;
-use crate::words::word;
+use crate::remedy;
 
 /// How soon it is planned again while somebody waits.
 const AGAIN: Duration = Duration::from_secs(10);
@@ -213,8 +213,9 @@ fn obstacle(observed: &Observed, both: &Both, asking: &Asking) -> Option<String>
         } else if observed.seats.iter().any(|seat| seat.uid == turn.machine) {
             named(&format!("Machine {name} has the turn"), name)
         } else {
+            let look = remedy::describe_cluster(namespace, cluster);
             format!(
-                "Machine {name}, which does not exist any more, has the turn; it is returned by itself. If that lasts: tatara describe cluster {cluster} -n {namespace}"
+                "Machine {name}, which does not exist any more, has the turn; it is returned by itself. If that lasts: {look}"
             )
         });
     }
@@ -255,8 +256,8 @@ fn orphan_goes(what: &str, cluster: &str) -> String {
 }
 
 fn named(namespace: &str, what: &str, name: &str) -> String {
-    let name = word(name);
-    format!("{what}. If it does not proceed: tatara describe machine {name} -n {namespace}")
+    let look = remedy::describe_machine(namespace, name);
+    format!("{what}. If it does not proceed: {look}")
 }
 
 /// Whether kubeadm may be joining there: it would begin with a list of members that is no longer true. A host that does not answer

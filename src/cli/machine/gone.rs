@@ -12,6 +12,7 @@ use tatara_core::api::names::{
 };
 use tatara_core::api::{Cluster, Host, Hypervisor, Machine};
 use tatara_core::machine::is_begun;
+use tatara_core::remedy::{delete_machine, describe_machine};
 use tatara_core::words::word;
 
 /// What is read of a machine.
@@ -90,13 +91,13 @@ fn useless(known: &Known) -> Option<String> {
     if machine.annotations().get(ANNOTATION_HOST_IS_GONE) == uid {
         let then = if machine.metadata.deletion_timestamp.is_some() {
             format!(
-                "tatara describe machine {} -n {namespace} says what it waits for",
-                word(&name)
+                "{} says what it waits for",
+                describe_machine(&namespace, &name)
             )
         } else {
             format!(
                 "it takes effect when it is deleted: {}",
-                delete(&namespace, &name)
+                delete_machine(&namespace, &name)
             )
         };
         return Some(format!("it is declared gone already; {then}"));
@@ -125,16 +126,9 @@ fn useless(known: &Known) -> Option<String> {
     (!has_place && !is_begun(machine)).then(|| {
         format!(
             "kubeadm was not begun for it, and it has no host, so nothing of it runs: {}",
-            delete(&namespace, &name)
+            delete_machine(&namespace, &name)
         )
     })
-}
-
-fn delete(namespace: &str, name: &str) -> String {
-    format!(
-        "kubectl -n {namespace} delete machine {} --wait=false",
-        word(name)
-    )
 }
 
 /// What shows that it is there.
@@ -183,7 +177,7 @@ fn is_on(host: &Host, machine: &Machine) -> Option<String> {
     } else {
         format!(
             "Delete the Machine first ({}): its Host is released after the drain, and the manager cuts the power of one that does not answer",
-            delete(
+            delete_machine(
                 &machine.namespace().unwrap_or_default(),
                 &machine.name_any()
             )
@@ -207,7 +201,7 @@ pub fn consequences(known: &Known) -> Vec<String> {
     } else {
         format!(
             "It is not being deleted: this takes effect when it is ({})",
-            delete(&namespace, &name)
+            delete_machine(&namespace, &name)
         )
     });
     let status = machine.status.as_ref();

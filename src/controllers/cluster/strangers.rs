@@ -24,7 +24,7 @@ use tatara_core::cluster::{Fleet, MachineFact};
 use tatara_core::control_plane::orphan::{self, Facts};
 use tatara_core::control_plane::peers::{self, Connections, Watch};
 use tatara_core::control_plane::{Member, MemberId, Members};
-use tatara_core::words::word;
+use tatara_core::remedy;
 
 /// How often the others are asked about such a member.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(30);
@@ -162,8 +162,9 @@ fn busy(namespace: &str, members: &Members, turn: &Turn, fleet: &Fleet) -> Optio
         .find(|machine| machine.uid().as_ref() == Some(&turn.machine));
     let waits = holder.is_some_and(|machine| waits_for_control_plane(machine));
     (!orphan::is_idle(members, turn.action, waits)).then(|| {
-        let (name, namespace) = (&turn.name, namespace);
-        format!("Machine {name} joins the control plane. If it does not proceed: tatara describe machine {} -n {namespace}", word(name))
+        let name = &turn.name;
+        let look = remedy::describe_machine(namespace, name);
+        format!("Machine {name} joins the control plane. If it does not proceed: {look}")
     })
 }
 

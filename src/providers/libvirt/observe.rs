@@ -24,6 +24,7 @@ use tatara_core::machine::{
     Contact, GatewayView, Infrastructure, Observed, Placement, Stuck, VirtualMachine, must_ask,
 };
 use tatara_core::node::Marker;
+use tatara_core::remedy;
 use tatara_core::wire::{Image, ImageState};
 
 /// Where the virtual machine of a Machine is, or would be created. Its guest is contacted only if the plan needs that.
@@ -195,7 +196,8 @@ fn view(libvirt: &Libvirt, namespace: &str, hypervisor: &str) -> Result<View, Wh
     let Some(connection) = libvirt.gateways.get(namespace, hypervisor) else {
         return Err(
             away(Reason::HypervisorUnreachable, "is not connected").remedied(format!(
-                "its conditions say why: tatara describe hypervisor {hypervisor} -n {namespace}"
+                "its conditions say why: {}",
+                remedy::describe("hypervisor", namespace, hypervisor)
             )),
         );
     };

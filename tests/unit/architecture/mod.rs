@@ -3,6 +3,7 @@
 mod cycles;
 mod files;
 mod imports;
+mod remedies;
 mod sentences;
 mod sources;
 mod terminal;

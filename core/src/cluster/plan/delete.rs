@@ -8,6 +8,7 @@ use super::super::observed::{MachineFact, Observed};
 use super::{Action, Plan};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{FINALIZER_CLUSTER, FINALIZER_PROFILE, LABEL_CLUSTER, MANAGER_ACCOUNT};
+use crate::remedy;
 use crate::words::counted;
 use crate::{Next, trouble};
 
@@ -69,13 +70,15 @@ pub fn plan(observed: &Observed) -> Plan {
         let blocked = observed.machines.iter().filter_map(|m| m.trouble.as_ref());
         let worst = trouble::worst(blocked.filter(|trouble| trouble.is_warning()));
         let message = format!(
-            "{} and {} are left{}{unreadable}{}; tatara describe cluster {} -n {} shows what each waits for",
+            "{} and {} are left{}{unreadable}{}; {} shows what each waits for",
             counted(count(false), "worker"),
             counted(count(true), "control-plane Machine"),
             named(&observed.machines),
             unlabelled(observed),
-            observed.cluster.name_any(),
-            observed.cluster.namespace().unwrap_or_default()
+            remedy::describe_cluster(
+                &observed.cluster.namespace().unwrap_or_default(),
+                &observed.cluster.name_any()
+            )
         );
         let message = trouble::beside(message, worst);
         Finding::yes(ConditionType::Deleting, Reason::WaitingForMachines, message)

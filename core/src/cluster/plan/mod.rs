@@ -18,8 +18,8 @@ use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER};
 use crate::control_plane::MemberId;
 use crate::control_plane::health::Verdict;
+use crate::remedy;
 use crate::settings::Settings;
-use crate::words::word;
 use crate::{Next, trouble};
 
 /// How often the API of a running cluster is asked whether it is ready.
@@ -288,8 +288,8 @@ fn while_updated(observed: &Observed, mut finding: Finding) -> Finding {
     if let Some(turn) = turn.filter(|_| is_explained) {
         let namespace = observed.cluster.namespace().unwrap_or_default();
         finding.reword(format!(
-            "control-plane Machine {name} is updated, which starts etcd and the API server of its machine anew, each away for up to a minute. If that does not end: tatara describe machine {} -n {namespace}. Meanwhile: {}",
-            word(&turn.name),
+            "control-plane Machine {name} is updated, which starts etcd and the API server of its machine anew, each away for up to a minute. If that does not end: {}. Meanwhile: {}",
+            remedy::describe_machine(&namespace, &turn.name),
             finding.message(),
             name = turn.name,
         ));

@@ -60,9 +60,10 @@ impl Doubt {
                     Side::Secret => ("secret", format!("{name}-ca")),
                     Side::Cluster => ("cluster", name.to_owned()),
                 };
+                let logs = remedy::logs(namespace, "NAME", Some("init"));
                 format!(
                     "annotation {ANNOTATION_TURN} of {kind} {object} is {text:?}, which names no Machine; any control-plane Machine may be running kubeadm init, so nothing proceeds. \
-                     Find the Machine that started it (tatara logs machine NAME -n {namespace} --step init), then: kubectl -n {namespace} annotate {kind} {object} {ANNOTATION_TURN}-"
+                     Find the Machine that started it ({logs}), then: kubectl -n {namespace} annotate {kind} {object} {ANNOTATION_TURN}-"
                 )
             }
             Self::TwoHolders(on_secret, on_cluster) => format!(
@@ -105,11 +106,13 @@ impl Doubt {
 /// Another Machine has the turn.
 pub fn blocked(condition: ConditionType, by: &Turn, cluster: ClusterName) -> Finding {
     let ClusterName { namespace, name } = cluster;
+    let look = remedy::describe_machine(namespace, &by.name);
+    let all = remedy::describe_cluster(namespace, name);
     Finding::no(
         condition,
         Reason::WaitingForTurn,
         format!(
-            "Machine {holder} (uid {}) has the turn to run kubeadm init; this one joins once that has succeeded, and nobody has to act. If it does not proceed: tatara describe machine {holder} -n {namespace}. If that Machine does not exist any more: tatara describe cluster {name} -n {namespace} shows how its turn is returned",
+            "Machine {holder} (uid {}) has the turn to run kubeadm init; this one joins once that has succeeded, and nobody has to act. If it does not proceed: {look}. If that Machine does not exist any more: {all} shows how its turn is returned",
             by.machine,
             holder = word(&by.name),
         ),

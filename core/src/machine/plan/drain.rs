@@ -15,6 +15,7 @@ use crate::NodeView;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 use crate::api::names::{ANNOTATION_EXCLUDE_DRAIN, ANNOTATION_HOST_IS_GONE};
 use crate::node::Marker;
+use crate::remedy;
 use crate::words;
 
 /// Puts the drain and the wait for volumes before a release, each waiting for the one before. Nothing is drained without a
@@ -364,9 +365,8 @@ pub(super) fn waiting_for_api(observed: &Observed, state: &str, costs: &str) -> 
     let delete = words::in_workload(&marker.namespace, &marker.cluster, &delete);
     let reason = own_node::unknown(observed, Reason::WaitingForApi);
     let message = format!(
-        "{state}. Restore that API first: tatara describe cluster {} -n {}. Only if this Machine has to go before that: spec.deletion.nodeDrainTimeoutSeconds, or at once: {} ({costs}Node {node} stays until you delete it: {delete})",
-        words::word(&marker.cluster),
-        marker.namespace,
+        "{state}. Restore that API first: {}. Only if this Machine has to go before that: spec.deletion.nodeDrainTimeoutSeconds, or at once: {} ({costs}Node {node} stays until you delete it: {delete})",
+        remedy::describe_cluster(&marker.namespace, &marker.cluster),
         without_draining(observed)
     );
     Plan {

@@ -20,7 +20,8 @@ pub fn remedy(observed: &Observed) -> String {
         String::new()
     } else {
         let (namespace, name) = (&observed.marker.namespace, &observed.marker.machine);
-        format!("kubectl -n {namespace} delete machine {name} --wait=false, then ")
+        let delete = remedy::delete_machine(namespace, name);
+        format!("{delete}, then ")
     };
     match observed.chosen.as_ref().map(|chosen| &chosen.now) {
         Some(Unheld::Taken(other, contact)) if is_marked(observed, contact) => format!(
@@ -66,10 +67,8 @@ fn end(observed: &Observed) -> String {
         return gone;
     }
     let marker = &observed.marker;
-    format!(
-        "kubectl -n {} delete machine {} --wait=false; {gone}",
-        marker.namespace, marker.machine
-    )
+    let delete = remedy::delete_machine(&marker.namespace, &marker.machine);
+    format!("{delete}; {gone}")
 }
 
 fn is_marked(observed: &Observed, contact: &Contact) -> bool {

@@ -8,6 +8,7 @@ use super::job;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::kubeadm::KubernetesVersion;
 use crate::node::{JobKind, Observation, Owner, PlannedUnit, Wanted};
+use crate::remedy;
 
 /// What was set back in kubeadm's record, as it is told on the Cluster.
 pub fn set_back(differences: &[String]) -> Finding {
@@ -73,9 +74,10 @@ fn other_kubeadm(
 pub(super) fn moving(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
     let recorded = cluster.recorded.as_ref()?;
     let (machine, runs) = cluster.neighbours.behind_record.as_ref()?;
-    let (name, namespace) = (&cluster.name, &observed.marker.namespace);
+    let name = &cluster.name;
+    let look = remedy::describe_machine(&observed.marker.namespace, machine);
     Some(format!(
-        "prepared; waiting to join until the control plane of Cluster {name} has moved to v1.{}, of which kubeadm has recorded {recorded}: control-plane Machine {machine} reported {runs} last. Its MachineDeployment updates or replaces it; if it has none, set its spec.versions to {recorded}; if its host is dead, delete it. Why it does not proceed: tatara describe machine {machine} -n {namespace}",
+        "prepared; waiting to join until the control plane of Cluster {name} has moved to v1.{}, of which kubeadm has recorded {recorded}: control-plane Machine {machine} reported {runs} last. Its MachineDeployment updates or replaces it; if it has none, set its spec.versions to {recorded}; if its host is dead, delete it. Why it does not proceed: {look}",
         recorded.minor()
     ))
 }
@@ -96,8 +98,9 @@ pub fn differs(observed: &Observed, recorded: &KubernetesVersion) -> Option<Stri
 /// Why a worker does not join while the record cannot be read.
 pub fn unread(observed: &Observed, error: &str) -> String {
     let marker = &observed.marker;
-    let (cluster, namespace) = (&marker.cluster, &marker.namespace);
+    let cluster = &marker.cluster;
+    let look = remedy::describe_cluster(&marker.namespace, cluster);
     format!(
-        "{error}. kubeadm join depends on it, so this Machine waits; it is read again every 30 s. If the API refuses: allow the account of Secret {cluster}-kubeconfig to get ConfigMap kube-system/kubeadm-config. If it does not answer: tatara describe cluster {cluster} -n {namespace}"
+        "{error}. kubeadm join depends on it, so this Machine waits; it is read again every 30 s. If the API refuses: allow the account of Secret {cluster}-kubeconfig to get ConfigMap kube-system/kubeadm-config. If it does not answer: {look}"
     )
 }

@@ -4,6 +4,7 @@ use super::super::cluster::ObservedCluster;
 use super::super::observed::Observed;
 use super::correct;
 use crate::kubeadm::{KubernetesVersion, version};
+use crate::remedy;
 
 /// Why a worker does not join, by the version of its kubelet.
 pub(super) fn of_worker(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
@@ -16,9 +17,9 @@ pub(super) fn of_worker(observed: &Observed, cluster: &ObservedCluster) -> Optio
 /// While control planes are updated, kubeadm's record in the cluster may be newer than what runs, and no kubeadm fits both.
 pub(super) fn updating(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
     let machine = cluster.neighbours.updating.as_ref()?;
+    let look = remedy::describe_machine(&observed.marker.namespace, machine);
     Some(format!(
-        "prepared; waiting to join until control-plane Machine {machine} is updated. If that does not proceed: tatara describe machine {machine} -n {}",
-        observed.marker.namespace
+        "prepared; waiting to join until control-plane Machine {machine} is updated. If that does not proceed: {look}"
     ))
 }
 

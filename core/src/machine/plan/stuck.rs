@@ -12,6 +12,7 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::machine_stage::{
     ChangeKind, ChangeStep, Clock, ReportedChange, ReportedStage, StageName,
 };
+use crate::remedy;
 use crate::words::word;
 
 /// After how much work a stage is stuck; `None` for one that lasts, or waits for others alone.
@@ -196,9 +197,7 @@ fn kubelet(observed: &Observed) -> String {
 }
 
 fn logs(observed: &Observed) -> String {
-    format!(
-        "What its steps say: tatara logs machine {} -n {}",
-        word(&observed.marker.machine),
-        observed.marker.namespace
-    )
+    let marker = &observed.marker;
+    let logs = remedy::logs(&marker.namespace, &marker.machine, None);
+    format!("What its steps say: {logs}")
 }

@@ -4,7 +4,9 @@ use super::super::cluster::ObservedCluster;
 use super::super::member::{ControlPlaneMachine, LastLook};
 use super::super::observed::{Lookup, Observed};
 use crate::api::cluster::{Turn, TurnAction};
+use crate::control_plane::Purpose;
 use crate::node::Marker;
+use crate::remedy;
 use crate::words::word;
 
 /// Whether the Machine has the turn for this.
@@ -44,17 +46,17 @@ pub(super) fn job_of_another(
                 ));
             }
             LastLook::Silent if also_silent && serves(cluster, other) => {
+                let look = remedy::describe_machine(&observed.marker.namespace, name);
                 return Some(format!(
-                    "the etcd member of control-plane Machine {name} serves, and its host does not answer the manager, which has started anew and cannot tell whether kubeadm runs there: tatara describe machine {name} -n {} says what to correct",
-                    observed.marker.namespace
+                    "the etcd member of control-plane Machine {name} serves, and its host does not answer the manager, which has started anew and cannot tell whether kubeadm runs there: {look} says what to correct"
                 ));
             }
             _ => (),
         }
         let what = other.runs?.title();
+        let look = remedy::describe_machine(&observed.marker.namespace, name);
         Some(format!(
-            "{what} runs on the host of control-plane Machine {name}, and members change one at a time. If it does not proceed: tatara describe machine {name} -n {}",
-            observed.marker.namespace
+            "{what} runs on the host of control-plane Machine {name}, and members change one at a time. If it does not proceed: {look}"
         ))
     })
 }
@@ -78,16 +80,14 @@ pub fn busy(turn: &Turn, cluster_uid: &str, marker: &Marker) -> String {
     }
     let (namespace, named) = (&marker.namespace, word(&turn.name));
     let name = &turn.name;
-    let (does, cancel) = match turn.action {
-        TurnAction::Init => ("creates", String::new()),
-        TurnAction::Join => (
-            "joins",
-            format!("; to cancel its join: kubectl -n {namespace} delete machine {named}"),
-        ),
-        TurnAction::Remove => ("leaves", String::new()),
-        TurnAction::Upgrade => ("is updated in", String::new()),
+    let does = Purpose::of(turn.action).does;
+    let cancel = if turn.action == TurnAction::Join {
+        format!("; to cancel its join: kubectl -n {namespace} delete machine {named}")
+    } else {
+        String::new()
     };
+    let look = remedy::describe_machine(namespace, name);
     format!(
-        "Machine {name} {does} the control plane, and members change one at a time. If it does not proceed: tatara describe machine {named} -n {namespace}{cancel}"
+        "Machine {name} {does} the control plane, and members change one at a time. If it does not proceed: {look}{cancel}"
     )
 }

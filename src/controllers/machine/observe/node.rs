@@ -21,6 +21,7 @@ use tatara_core::api::{Cluster, ClusterProviderSpec, Machine};
 use tatara_core::machine::own_node::{self, OwnNode};
 use tatara_core::machine::units::node_name;
 use tatara_core::machine::{Lookup, MOMENT, Namesake, Observed, Placement};
+use tatara_core::remedy;
 use tatara_core::words;
 
 /// What was found of the Node of a Machine.
@@ -137,9 +138,9 @@ fn restarting(cluster: &Cluster, turn: &Turn, state: &Connectivity) -> String {
     let (name, machine) = (cluster.name_any(), &turn.name);
     let namespace = cluster.namespace().unwrap_or_default();
     format!(
-        "the API of Cluster {name} does not answer{}, while control-plane Machine {machine} is updated: an only API server is away for a minute or two. If that lasts: tatara describe machine {} -n {namespace}",
+        "the API of Cluster {name} does not answer{}, while control-plane Machine {machine} is updated: an only API server is away for a minute or two. If that lasts: {}",
         why(state),
-        words::word(machine)
+        remedy::describe_machine(&namespace, machine)
     )
 }
 

@@ -16,6 +16,7 @@ use crate::machine::cluster::ObservedCluster;
 use crate::machine::observed::{Lookup, Observed};
 use crate::machine::own_node;
 use crate::node::JobKind;
+use crate::remedy;
 
 /// What it waits for, or how it begins.
 pub(super) fn plan(host: &SeenHost<'_>, now: Timestamp) -> Plan {
@@ -174,12 +175,12 @@ fn left_over(
     member: &Member,
 ) -> Plan {
     if let Err(obstacle) = permits(members, Change::Remove(member.id)) {
+        let marker = &observed.marker;
         let message = format!(
-            "an attempt to join left etcd member {}, which cannot be removed yet: {}. Output of that attempt: tatara logs machine {} -n {} --step join",
+            "an attempt to join left etcd member {}, which cannot be removed yet: {}. Output of that attempt: {}",
             member.label(),
             obstacle.message(),
-            observed.marker.machine,
-            observed.marker.namespace
+            remedy::logs(&marker.namespace, &marker.machine, Some("join"))
         );
         return wait(obstacle.reason(), message);
     }

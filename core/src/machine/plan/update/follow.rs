@@ -7,6 +7,7 @@ use super::not;
 use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::{ClusterProviderSpec, Machine};
 use crate::kubeadm::KubernetesVersion;
+use crate::remedy;
 use crate::settings::{self, Behind, Rollout};
 
 /// The minor version of kubeadm since which a phase of `upgrade node` has `--config`.
@@ -87,9 +88,9 @@ pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
 
 /// It waits until another Machine has followed.
 pub fn waits_for(observed: &Observed, other: &str) -> Finding {
+    let look = remedy::describe_machine(&observed.marker.namespace, other);
     let message = format!(
-        "waiting until Machine {other} has followed: one Node at a time. If that does not proceed: tatara describe machine {other} -n {}; if its machine is off, power it on; only if it is lost for good, condition UpToDate of that Machine says whether it may be deleted",
-        observed.marker.namespace
+        "waiting until Machine {other} has followed: one Node at a time. If that does not proceed: {look}; if its machine is off, power it on; only if it is lost for good, condition UpToDate of that Machine says whether it may be deleted"
     );
     not(Reason::WaitingForTurn, message)
 }

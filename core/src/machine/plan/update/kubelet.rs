@@ -11,6 +11,7 @@ use crate::Next;
 use crate::api::conditions::{Finding, Reason};
 use crate::api::machine_provider_spec::SoftwareSource;
 use crate::node::{JobKind, PlannedUnit};
+use crate::remedy;
 
 /// Drains the Node before the first attempt to replace its kubelet.
 pub(super) fn replace(host: &OnHost<'_>, unit: &PlannedUnit, now: Timestamp) -> Plan {
@@ -59,9 +60,9 @@ pub fn drained_after(observed: &Observed, machine: &str) -> Finding {
     } else {
         "Machines without a MachineSet are drained one at a time"
     };
+    let look = remedy::describe_machine(&observed.marker.namespace, machine);
     let message = format!(
-        "waiting until Machine {machine} is updated: {rule}. If that does not proceed: tatara describe machine {machine} -n {}; if it is paused, remove the annotation that its condition Paused names; if its machine is off, power it on; only if it is lost for good, delete that Machine",
-        observed.marker.namespace
+        "waiting until Machine {machine} is updated: {rule}. If that does not proceed: {look}; if it is paused, remove the annotation that its condition Paused names; if its machine is off, power it on; only if it is lost for good, delete that Machine"
     );
     updating(Reason::WaitingForTurn, message)
 }

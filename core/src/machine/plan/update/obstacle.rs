@@ -7,6 +7,7 @@ use super::super::{gates, known_node};
 use super::{control_plane, kubelet};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::kubeadm::{KubernetesVersion, VersionError, version};
+use crate::remedy;
 use crate::{NodeView, Why};
 
 /// What forbids the versions that a Machine wants, in condition `UpToDate`.
@@ -59,9 +60,9 @@ fn of_worker(observed: &Observed, cluster: &ObservedCluster) -> Option<Why> {
     let goes_on = wanted <= runs && known_node(observed).is_some_and(NodeView::is_cordoned_by_us);
     let machine = cluster.neighbours.updating.as_ref();
     let machine = machine.filter(|_| !goes_on)?;
+    let look = remedy::describe_machine(&observed.marker.namespace, machine);
     let message = format!(
-        "spec.versions.kubelet is {wanted}; waiting until control-plane Machine {machine} is updated: the control plane goes first. If that does not proceed: tatara describe machine {machine} -n {}",
-        observed.marker.namespace
+        "spec.versions.kubelet is {wanted}; waiting until control-plane Machine {machine} is updated: the control plane goes first. If that does not proceed: {look}"
     );
     Some(Why::new(Reason::VersionSkew, message))
 }

@@ -4,6 +4,7 @@ use super::super::super::observed::{Lookup, Observed};
 use super::super::{Plan, after_deletion, known_node};
 use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status};
 use crate::control_plane::{Change, permits};
+use crate::remedy;
 
 /// The failure of an update, if that is what is found.
 pub(super) fn of(found: &mut [Finding]) -> Option<&mut Finding> {
@@ -72,9 +73,9 @@ pub fn if_lost(observed: &Observed) -> String {
         );
     }
     let after = after_deletion(observed);
+    let delete = remedy::delete_machine(&marker.namespace, &marker.machine);
     format!(
-        "If it is lost for good, delete the Machine ({after}; the deletion says how to confirm the loss): kubectl -n {} delete machine {} --wait=false",
-        marker.namespace, marker.machine
+        "If it is lost for good, delete the Machine ({after}; the deletion says how to confirm the loss): {delete}"
     )
 }
 
