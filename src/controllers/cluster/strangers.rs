@@ -28,10 +28,8 @@ use tatara_core::remedy;
 
 /// How often the others are asked about such a member.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(30);
-/// When a removal that was refused is tried again.
+/// When a removal that was refused is tried again, and the turn asked for again.
 const TRY_AGAIN: Duration = Duration::from_secs(10);
-/// The same, before the turn is asked for again.
-const REFUSED_FOR: SignedDuration = SignedDuration::from_secs(10);
 
 /// What is known of the members that belong to none of these Machines, from the watches.
 pub(super) async fn observe(
@@ -73,7 +71,7 @@ pub(super) async fn observe(
     let busy = others.and_then(|turn| busy(&namespace, members, turn, &fleet));
     // it does not ask for the turn at once again
     let refused = controller.workloads.known.get(&uid).removal_refused;
-    let refused = refused.filter(|(at, _)| now.duration_since(*at).abs() < REFUSED_FOR);
+    let refused = refused.filter(|(at, _)| now.duration_since(*at).unsigned_abs() < TRY_AGAIN);
     let busy = busy.or(refused.map(|(_, why)| why));
     let facts = |member: &&Member| {
         let watch = known.get(&member.id)?.clone();
