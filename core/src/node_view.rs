@@ -57,6 +57,13 @@ impl NodeView {
         self.annotations.contains_key(ANNOTATION_CORDONED)
     }
 
+    /// Whether ordinary pods are scheduled on it.
+    pub fn takes_pods(&self) -> bool {
+        let keeps_off = |effect: &str| effect == "NoSchedule" || effect == "NoExecute";
+        let is_free = !self.taints.iter().any(|taint| keeps_off(&taint.effect));
+        self.ready == Some(true) && !self.unschedulable && is_free
+    }
+
     /// About how many bytes it takes in memory.
     pub fn weight(&self) -> usize {
         let pairs = self.labels.iter().chain(&self.annotations);

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::kubeadm::CONTROL_PLANE_TAINT;
 
 fn view(change: impl FnOnce(&mut Value)) -> NodeView {
     let mut node = json!({
@@ -108,4 +109,36 @@ fn every_change_that_somebody_waits_for_means_something() {
     }
     let deleting = view(|n| n["metadata"]["deletionTimestamp"] = json!("2026-11-21T00:00:00Z"));
     assert!(deleting.differs_meaningfully(&before));
+}
+
+#[test]
+fn a_node_takes_pods_that_is_ready_and_kept_from_nobody() {
+    let node = |change: fn(&mut NodeView)| {
+        let mut node = NodeView {
+            ready: Some(true),
+            ..NodeView::default()
+        };
+        change(&mut node);
+        node.takes_pods()
+    };
+    let taint = |effect: &str| Taint {
+        key: CONTROL_PLANE_TAINT.into(),
+        effect: effect.into(),
+        ..Taint::default()
+    };
+    assert!(node(|_| ()));
+    assert!(node(|node| node.taints = vec![Taint {
+        effect: "PreferNoSchedule".into(),
+        ..Taint::default()
+    }]));
+    assert!(!node(|node| node.ready = None));
+    assert!(!node(|node| node.unschedulable = true));
+    for effect in ["NoSchedule", "NoExecute"] {
+        let tainted = NodeView {
+            ready: Some(true),
+            taints: vec![taint(effect)],
+            ..NodeView::default()
+        };
+        assert!(!tainted.takes_pods(), "{effect}");
+    }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::member::ControlPlaneMachine;
-use super::neighbours::Neighbours;
 use super::observed::Lookup;
+use super::peers::Peers;
 use crate::api::ClusterProviderSpec;
 use crate::api::cluster::{ClusterNetwork, Turn};
 use crate::control_plane::Members;
@@ -59,8 +59,8 @@ pub struct ObservedCluster {
     /// Version that kubeadm has recorded for it, as a Machine read it last. `None`: not asked since the manager started, or
     /// since its version is another.
     pub recorded: Option<KubernetesVersion>,
-    /// Its other machines, once the Machine has a version to be brought to.
-    pub neighbours: Neighbours,
+    /// What its other Machines, and their Nodes, mean for this one.
+    pub peers: Peers,
     /// Machines of the cluster that are no control plane, while it is being deleted; counted for a control plane only.
     pub workers_left: usize,
 }

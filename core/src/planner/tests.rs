@@ -10,6 +10,7 @@ use crate::control_plane::turn::{Both, Holder, Marks};
 use crate::machine::LastLook;
 use crate::node::JobKind;
 
+mod lanes;
 mod order;
 
 const SPARE: MemberView = MemberView {

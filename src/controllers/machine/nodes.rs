@@ -10,8 +10,9 @@ use crate::workload;
 use tatara_core::api::conditions::Finding;
 use tatara_core::machine::live::node::{self as live, NodeFacts, Wait};
 use tatara_core::machine::plan::marks;
-use tatara_core::machine::{Observed, Placement, apart};
+use tatara_core::machine::{Observed, Placement};
 use tatara_core::node_change::{NodeChange, Scheduling};
+use tatara_core::planner::drains;
 use tatara_core::proof::Over;
 use tatara_core::{Key, NodeView};
 
@@ -148,7 +149,7 @@ async fn cordon(
         let marker = &observed.marker;
         let key = Key::Cluster(marker.namespace.clone(), marker.cluster.clone());
         let others = controller.base.stores().machines.by(&key);
-        let begun = apart::begun(&observed.machine, others.iter().map(AsRef::as_ref));
+        let begun = drains::begun(&observed.machine, others.iter().map(AsRef::as_ref));
         for (other, name) in begun {
             let read = workload::nodes::read(workload.client(), name).await;
             let read = read.map_err(failed)?;

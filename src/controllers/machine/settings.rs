@@ -16,6 +16,7 @@ use tatara_core::api::{Cluster, ClusterProviderSpec, Machine};
 use tatara_core::machine::Observed;
 use tatara_core::machine::live::settings as live;
 use tatara_core::node::JobKind;
+use tatara_core::planner::settings::next_to_follow;
 use tatara_core::{Key, settings};
 
 /// Records the settings that the node is about to be created with; of a control plane that is initialized, on its Cluster too.
@@ -101,7 +102,7 @@ pub(super) async fn write(
     Ok(ActionOutcome::Yes)
 }
 
-/// The Machine of a Cluster whose node follows the settings next: see [`live::next`].
+/// The Machine of a Cluster whose node follows the settings next: see [`next_to_follow`].
 pub fn next(
     stores: &Stores,
     cluster: &Cluster,
@@ -110,5 +111,5 @@ pub fn next(
     let key = Key::Cluster(cluster.namespace().unwrap_or_default(), cluster.name_any());
     let is_paused = |machine: &Machine| paused_by(stores, machine).is_some();
     let is_ours = |machine: &Machine| machine.is_ours(stores);
-    live::next(&stores.machines.by(&key), spec, is_ours, is_paused)
+    next_to_follow(&stores.machines.by(&key), spec, is_ours, is_paused)
 }

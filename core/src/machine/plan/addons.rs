@@ -4,8 +4,8 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::neighbours::AddonsDue;
 use super::super::observed::{Contact, Infrastructure, Observed};
+use super::super::peers::AddonsDue;
 use super::super::units;
 use super::pace::ASK_AGAIN;
 use super::{Action, Plan, job, known_node};
@@ -27,7 +27,7 @@ fn due(observed: &Observed) -> Option<&AddonsDue> {
         .as_ref()
         .filter(|cluster| !cluster.deleting)?;
     let is_ready = known_node(observed).is_some_and(|node| node.ready == Some(true));
-    let due = cluster.neighbours.addons.as_ref()?;
+    let due = cluster.peers.lane.addons.as_ref()?;
     (is_ready && !observed.is_deleting() && observed.spec.is_ok()).then_some(due)
 }
 

@@ -102,7 +102,7 @@ pub(super) fn before_update(
     now: Timestamp,
 ) -> (Option<Action>, Option<Finding>) {
     let cluster = observed.cluster.as_ref();
-    let has_place = cluster.is_some_and(|cluster| cluster.neighbours.take_pods);
+    let has_place = cluster.is_some_and(|cluster| cluster.peers.take_pods);
     let why = if is_excluded(observed) {
         Some(format!("annotation {ANNOTATION_EXCLUDE_DRAIN}"))
     } else if node.is_unreachable() {

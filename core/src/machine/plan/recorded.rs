@@ -73,7 +73,7 @@ fn other_kubeadm(
 /// Why a worker waits: the control plane moves to what is recorded, and a machine of it is not there yet.
 pub(super) fn moving(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
     let recorded = cluster.recorded.as_ref()?;
-    let (machine, runs) = cluster.neighbours.behind_record.as_ref()?;
+    let (machine, runs) = cluster.peers.versions.behind_record.as_ref()?;
     let name = &cluster.name;
     let look = remedy::describe_machine(&observed.marker.namespace, machine);
     Some(format!(

@@ -16,7 +16,7 @@ pub(super) fn of_worker(observed: &Observed, cluster: &ObservedCluster) -> Optio
 
 /// While control planes are updated, kubeadm's record in the cluster may be newer than what runs, and no kubeadm fits both.
 pub(super) fn updating(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
-    let machine = cluster.neighbours.updating.as_ref()?;
+    let machine = cluster.peers.versions.updating.as_ref()?;
     let look = remedy::describe_machine(&observed.marker.namespace, machine);
     Some(format!(
         "prepared; waiting to join until control-plane Machine {machine} is updated. If that does not proceed: {look}"
@@ -30,14 +30,14 @@ pub(super) fn of_control_plane(observed: &Observed, cluster: &ObservedCluster) -
     let wanted = parse(versions.control_plane.as_deref()?)?;
     let kubelet = parse(&versions.kubelet)?;
     let lowest = parse(cluster.version.as_deref()?)?;
-    let neighbours = &cluster.neighbours;
-    let highest = neighbours.newest_control_plane.clone();
+    let peers = &cluster.peers.versions;
+    let highest = peers.newest_control_plane.clone();
     let highest = highest.unwrap_or_else(|| lowest.clone());
     if wanted < highest {
         return Some(behind(observed, &highest, &wanted));
     }
     let is_ahead = wanted.minor() > lowest.minor();
-    let oldest = neighbours.oldest_kubelet.as_ref().filter(|_| is_ahead);
+    let oldest = peers.oldest_kubelet.as_ref().filter(|_| is_ahead);
     let oldest = oldest.map(|(name, version)| (name.as_str(), version));
     let problem = version::check_control_plane_step(&lowest, &wanted)
         .and_then(|()| version::check_kubelet(&kubelet, &wanted))

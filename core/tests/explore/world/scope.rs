@@ -3,20 +3,19 @@
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
-use tatara_core::api::conditions::{ConditionType, is_true};
 use tatara_core::api::{self, ClusterProviderSpec};
 use tatara_core::control_plane::component::{Answer, Component, ComponentState, Components};
 use tatara_core::control_plane::turn::Doubt;
 use tatara_core::control_plane::{MemberHealth, MemberId, Members, members};
-use tatara_core::kubeadm::{Endpoint, KubernetesVersion};
-use tatara_core::machine::{ControlPlaneMachine, Lookup, Neighbours, ObservedCluster, is_begun};
+use tatara_core::kubeadm::Endpoint;
+use tatara_core::machine::{ControlPlaneMachine, Lookup, ObservedCluster, Peers, is_begun};
 use tatara_core::node::JobKind;
 use tatara_core::settings::{OfCluster, Rollout};
 
 use super::build::{
     CLUSTER_UID, UIDS, address, at, both, cluster, host_name, machine, machine_name, version,
 };
-use super::neighbours;
+use super::peers;
 use super::state::{MOST, Objects};
 use super::view::{Read, Serving, View};
 
@@ -124,10 +123,10 @@ pub fn of_cluster(view: &View, own: &api::Machine) -> ObservedCluster {
             .collect(),
         version: view.lowest.map(|lowest| version(lowest).to_owned()),
         recorded: None,
-        neighbours: if scope.cluster.initialized.is_some() {
-            neighbours::of(view, own, turn.as_ref(), is_plane, goes)
+        peers: if scope.cluster.initialized.is_some() {
+            peers::of(view, own, turn.as_ref(), is_plane, goes)
         } else {
-            Neighbours::default()
+            Peers::default()
         },
         turn_waits: None,
         workers_left: 1,
@@ -205,15 +204,4 @@ pub fn components(of: super::state::Version, serving: Serving) -> Arc<Components
         version: Some(version(of).into()),
         states: Component::ALL.map(|name| (name, state.clone())).into(),
     })
-}
-
-/// The versions of a Machine, parsed.
-pub fn parsed(text: &str) -> Option<KubernetesVersion> {
-    text.parse().ok()
-}
-
-/// Whether its update is under way, by its status.
-pub fn is_updating(machine: &api::Machine) -> bool {
-    let status = machine.status.as_ref();
-    status.is_some_and(|status| is_true(&status.conditions, ConditionType::Updating))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tatara_core::api::conditions::Finding;
 use tatara_core::machine::Observed;
 use tatara_core::machine::live::settings as live;
+use tatara_core::planner::settings::next_to_follow;
 use tatara_core::settings::{self, Settings};
 
 use super::build::{UIDS, machine};
@@ -26,7 +27,7 @@ pub fn may_begin(state: &State, observed: &Observed) -> Option<Finding> {
         return None;
     }
     let spec = cluster_spec(state.known().wants);
-    let next = live::next(&machines(state), spec, |_| true, |_| false)?;
+    let next = next_to_follow(&machines(state), spec, |_| true, |_| false)?;
     live::may_begin(observed, &next)
 }
 

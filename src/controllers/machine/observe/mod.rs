@@ -6,8 +6,8 @@ mod endpoint;
 mod etcd;
 
 pub use etcd::{look, runs};
-mod neighbours;
 mod node;
+mod peers;
 
 pub use endpoint::{address_remedy, claimed_host, cluster_endpoint};
 
@@ -30,9 +30,9 @@ use tatara_core::api::names::{self, ANNOTATION_INITIALIZED, LABEL_CLUSTER};
 use tatara_core::api::{Cluster, ClusterProviderSpec, Machine, MachineProviderSpec};
 use tatara_core::control_plane::turn::{Both, Doubt, Holder};
 use tatara_core::machine::own_node;
-use tatara_core::machine::{Contact, Lookup, Neighbours, Observed, ObservedCluster, Placement};
+use tatara_core::machine::{Contact, Lookup, Observed, ObservedCluster, Peers, Placement};
 use tatara_core::node::{JobKind, Marker};
-use tatara_core::settings::{OfCluster, Rollout};
+use tatara_core::settings::OfCluster;
 
 /// Gathers the facts for a pass over a Machine.
 ///
@@ -77,15 +77,7 @@ pub async fn observe(
         seen.other_control_planes = etcd::others(controller, cluster, &marker.uid);
     }
     if let (Some((seen, acts)), Some(cluster)) = (&mut seen, cluster.as_deref()) {
-        let turn = seen.turn.as_ref();
-        // nothing follows before kubeadm's ConfigMaps have the settings
-        let goes = seen.settings.rollout == Rollout::Goes;
-        let spec = seen.spec.as_ref().ok().filter(|_| goes);
-        seen.neighbours = neighbours::of(controller, cluster, &machine, turn, *acts, spec);
-        if let (false, Some(recorded)) = (*acts, &seen.recorded) {
-            seen.neighbours.behind_record =
-                neighbours::behind_record(controller, cluster, &machine, recorded);
-        }
+        seen.peers = peers::of(controller, cluster, &machine, seen, *acts);
     }
     let mut observed = Observed {
         cluster: seen.map(|(seen, _)| seen),
@@ -244,7 +236,7 @@ fn observed_cluster(
         etcd: Lookup::NotYet(String::new()),
         components: None,
         other_control_planes: Vec::new(),
-        neighbours: Neighbours::default(),
+        peers: Peers::default(),
         settings: spec
             .as_ref()
             .map_or_else(

@@ -57,7 +57,7 @@ fn among(mut observed: Observed) -> Observed {
             rollout: Rollout::Goes,
         };
         cluster.initialized_by = Some(OTHER.into());
-        cluster.neighbours.take_pods = true;
+        cluster.peers.take_pods = true;
     });
     if is_control_plane {
         observed.own_address = Some(OWN.into());

@@ -131,7 +131,7 @@ fn cluster() -> ObservedCluster {
         other_control_planes: Vec::new(),
         version: Some("v1.36.3".into()),
         recorded: None,
-        neighbours: crate::machine::Neighbours::default(),
+        peers: crate::machine::Peers::default(),
         workers_left: 1,
     }
 }

@@ -58,11 +58,11 @@ pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
     if let Some(why) = gates::refused(observed) {
         return Some(not(why.reason, format!("{differences}. {why}")));
     }
-    let neighbours = &cluster.neighbours;
-    let before = neighbours.follows_before.as_ref();
+    let peers = &cluster.peers.versions;
+    let before = cluster.peers.lane.follows_after.as_ref();
     // one that says so keeps its reason, by which others come first
     let before = before.filter(|_| !waits_for_person(&observed.machine));
-    if let Some(before) = before.or(neighbours.updating.as_ref()) {
+    if let Some(before) = before.or(peers.updating.as_ref()) {
         let found = waits_for(observed, before);
         return Some(not(
             found.reason(),
@@ -71,7 +71,7 @@ pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
     }
     // kubeadm would write static pods of the version that is newer
     let own = super::control_plane(observed).map(|(runs, _)| runs);
-    let newer = neighbours.newest_control_plane.as_ref();
+    let newer = peers.newest_control_plane.as_ref();
     if let Some(newer) = newer.filter(|newer| own.is_some_and(|own| **newer > own)) {
         let message = format!(
             "{differences}; waiting until its version is {newer}, as that of another control plane: edit spec.versions, or replace the Machine"

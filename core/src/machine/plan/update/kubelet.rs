@@ -70,7 +70,7 @@ pub fn drained_after(observed: &Observed, machine: &str) -> Finding {
 /// Another worker that is drained before this one. Control planes have a turn, and a MachineDeployment counts its own.
 fn ahead(observed: &Observed) -> Option<&String> {
     let cluster = observed.cluster.as_ref()?;
-    cluster.neighbours.ahead.as_ref()
+    cluster.peers.lane.drained_after.as_ref()
 }
 
 /// The version of the kubelet that a person has to install.

@@ -30,7 +30,7 @@ fn of_control_plane(
 ) -> Option<Why> {
     let lowest = cluster.version.as_ref().and_then(|text| text.parse().ok());
     let lowest = lowest.unwrap_or_else(|| runs.clone());
-    let kubelets = cluster.neighbours.oldest_kubelet.iter();
+    let kubelets = cluster.peers.versions.oldest_kubelet.iter();
     let kubelets = kubelets.filter(|_| runs != wanted);
     let kubelets = kubelets.map(|(name, version)| (name.as_str(), version));
     let own = version::check_control_plane_step(runs, wanted)
@@ -58,7 +58,7 @@ fn of_worker(observed: &Observed, cluster: &ObservedCluster) -> Option<Why> {
     }
     // one that is drained goes on, to what every control plane runs: they may need its Node
     let goes_on = wanted <= runs && known_node(observed).is_some_and(NodeView::is_cordoned_by_us);
-    let machine = cluster.neighbours.updating.as_ref();
+    let machine = cluster.peers.versions.updating.as_ref();
     let machine = machine.filter(|_| !goes_on)?;
     let look = remedy::describe_machine(&observed.marker.namespace, machine);
     let message = format!(

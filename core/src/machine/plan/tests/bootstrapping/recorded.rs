@@ -176,11 +176,14 @@ fn a_worker_waits_while_the_control_plane_moves_to_what_is_recorded() {
     let new = Some("v1.36.3");
     let moving = |observed| {
         with_cluster(observed, |cluster| {
-            cluster.neighbours.behind_record = Some(("cp-1".into(), version("v1.35.4")));
+            cluster.peers.versions.behind_record = Some(("cp-1".into(), version("v1.35.4")));
         })
     };
-    let updating =
-        |observed| with_cluster(observed, |c| c.neighbours.updating = Some("cp-1".into()));
+    let updating = |observed| {
+        with_cluster(observed, |c| {
+            c.peers.versions.updating = Some("cp-1".into());
+        })
+    };
     let ready = || prepared_beside((new, new), new, &[]);
     let table: [(&str, Observed, Parts); 2] = [
         (

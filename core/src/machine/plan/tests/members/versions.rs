@@ -12,8 +12,8 @@ fn joining(lowest: &str, newest: &str, oldest_kubelet: &str) -> Plan {
     let observed = beside(prepared(control_plane(), &[]), |cluster| {
         cluster.turn = Some(turn(ME, TurnAction::Join));
         cluster.version = Some(lowest.into());
-        cluster.neighbours.newest_control_plane = Some(version(newest));
-        cluster.neighbours.oldest_kubelet = Some(("w-1".into(), version(oldest_kubelet)));
+        cluster.peers.versions.newest_control_plane = Some(version(newest));
+        cluster.peers.versions.oldest_kubelet = Some(("w-1".into(), version(oldest_kubelet)));
     });
     plan(&observed, at(0))
 }
@@ -91,8 +91,8 @@ fn a_step_ahead_before_local_mode_needs_the_gate() {
         let observed = beside(prepared(machine, &[]), |cluster| {
             cluster.turn = Some(turn(ME, TurnAction::Join));
             cluster.version = Some(runs.into());
-            cluster.neighbours.newest_control_plane = Some(version(runs));
-            cluster.neighbours.oldest_kubelet = Some(("w-1".into(), version(runs)));
+            cluster.peers.versions.newest_control_plane = Some(version(runs));
+            cluster.peers.versions.oldest_kubelet = Some(("w-1".into(), version(runs)));
             if let (Ok(spec), Some(gate)) = (&mut cluster.spec, &gate) {
                 let gates = json!({ "ControlPlaneKubeletLocalMode": gate });
                 let configuration = &mut spec.kubeadm.cluster_configuration;

@@ -6,8 +6,8 @@ use crate::api::conditions::{ConditionType, find, is_true};
 use crate::control_plane::component::{Answer, Component, ComponentState, Components};
 use crate::control_plane::turn::{Holder, Marks};
 use crate::kubeadm::KubernetesVersion;
-use crate::machine::neighbours::{is_updating, oldest_kubelet};
-use crate::machine::{ControlPlaneMachine, Neighbours, must_ask};
+use crate::machine::peer_versions::{is_updating, oldest_kubelet};
+use crate::machine::{ControlPlaneMachine, PeerVersions, Peers, must_ask};
 
 impl World {
     /// Three control planes of the old version, and a host for a fourth.
@@ -191,14 +191,17 @@ impl World {
                 })
                 .collect(),
             version: serving.map(|other| self.sites[other].runs.clone()).min(),
-            neighbours: Neighbours {
-                updating: upgrades
-                    .map(|turn| turn.name.clone())
-                    .or(updating.map(|other| format!("cp-{other}"))),
-                newest_control_plane: others().filter(begun).filter_map(runs).max(),
-                oldest_kubelet: oldest_kubelet(nodes(false)),
+            peers: Peers {
+                versions: PeerVersions {
+                    updating: upgrades
+                        .map(|turn| turn.name.clone())
+                        .or(updating.map(|other| format!("cp-{other}"))),
+                    newest_control_plane: others().filter(begun).filter_map(runs).max(),
+                    oldest_kubelet: oldest_kubelet(nodes(false)),
+                    ..PeerVersions::default()
+                },
                 take_pods: nodes(false).any(|node| !node.unschedulable),
-                ..Neighbours::default()
+                ..Peers::default()
             },
             turn,
             ..cluster()

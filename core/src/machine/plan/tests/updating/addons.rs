@@ -12,7 +12,7 @@ fn due(jobs: &[(JobKind, UnitState)]) -> Observed {
         cluster.version = Some("v1.36.3".into());
         cluster.etcd = Lookup::Known(etcd_at(&[OWN]));
         cluster.components = Some(components("v1.36.3"));
-        cluster.neighbours.addons = Some(AddonsDue {
+        cluster.peers.lane.addons = Some(AddonsDue {
             version: "v1.36.3".into(),
             waits_for: None,
         });
@@ -46,10 +46,10 @@ fn the_addons_follow_once_and_what_is_due_ends_with_them() {
 fn its_host_is_asked_only_while_the_addons_are_due() {
     let is_asked = |observed: &Observed| (is_due(observed), must_ask(observed));
     assert_eq!(is_asked(&due(&[])), (true, true));
-    let elsewhere = with_cluster(due(&[]), |cluster| cluster.neighbours.addons = None);
+    let elsewhere = with_cluster(due(&[]), |cluster| cluster.peers.lane.addons = None);
     assert_eq!(is_asked(&elsewhere), (false, false));
     let waits = with_cluster(due(&[]), |cluster| {
-        let due = cluster.neighbours.addons.as_mut().expect("due");
+        let due = cluster.peers.lane.addons.as_mut().expect("due");
         due.waits_for = Some("cp-9".into());
     });
     assert_eq!(is_asked(&waits), (false, false));

@@ -313,7 +313,7 @@ fn what_a_restored_backup_does_not_know_is_told_with_both_versions_and_where_to_
 fn workers_that_no_set_counts_are_drained_one_at_a_time() {
     let done = [(JobKind::Upgrade, UnitState::Succeeded)];
     let behind = with_cluster(old_worker(&done), |c| {
-        c.neighbours.ahead = Some("w-9".into());
+        c.peers.lane.drained_after = Some("w-9".into());
     });
     let waits = plan(&behind, at(0));
     let told = ("Updating", "WaitingForTurn", &["Machine w-9"][..]);
@@ -332,7 +332,7 @@ fn a_kubelet_that_is_the_users_is_there_before_the_node_is_drained() {
     let preinstalled = |kubelet| {
         let mut observed = running(worker());
         runs(&mut observed, "v1.35.4");
-        let observed = with_cluster(observed, |c| c.neighbours.take_pods = true);
+        let observed = with_cluster(observed, |c| c.peers.take_pods = true);
         plan(&shows(observed, &done, kubelet), at(0))
     };
     let missing = preinstalled("v1.35.4");

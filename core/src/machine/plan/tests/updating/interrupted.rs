@@ -162,7 +162,7 @@ fn one_that_is_deleted_starts_the_member_that_its_update_stopped_where_etcd_has_
 #[test]
 fn a_drain_goes_no_further_where_no_other_node_takes_pods() {
     let done = [(JobKind::Upgrade, UnitState::Succeeded)];
-    let mut alone = with_cluster(old_worker(&done), |c| c.neighbours.take_pods = false);
+    let mut alone = with_cluster(old_worker(&done), |c| c.peers.take_pods = false);
     cordon(&mut alone);
     let goes_on = plan(&alone, at(0));
     assert_eq!(kinds(&goes_on), ["kubelet"]);

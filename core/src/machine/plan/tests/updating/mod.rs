@@ -13,7 +13,7 @@ use super::members::etcd_at;
 use super::*;
 use crate::api::names::ANNOTATION_CORDONED;
 use crate::control_plane::component::{Answer, Component, ComponentState, Components};
-use crate::machine::Neighbours;
+use crate::machine::Peers;
 use crate::node::Follow;
 
 const OWN: &str = "192.0.2.11";
@@ -32,7 +32,7 @@ fn old_worker(jobs: &[(JobKind, UnitState)]) -> Observed {
     let mut observed = from_packages(running(worker()));
     runs(&mut observed, "v1.35.4");
     observed = with_cluster(observed, |cluster| {
-        cluster.neighbours.take_pods = true;
+        cluster.peers.take_pods = true;
     });
     shows(observed, jobs, "v1.35.4")
 }
@@ -45,7 +45,7 @@ fn old_control_plane(members: &[&str], jobs: &[(JobKind, UnitState)]) -> Observe
         cluster.version = Some("v1.35.4".into());
         cluster.etcd = Lookup::Known(etcd_at(members));
         cluster.components = Some(components("v1.35.4"));
-        cluster.neighbours.take_pods = true;
+        cluster.peers.take_pods = true;
     });
     shows(observed, jobs, "v1.35.4")
 }
@@ -219,7 +219,7 @@ fn what_was_cordoned_takes_pods_again_when_all_is_ready() {
 fn nothing_is_drained_that_has_no_other_place() {
     let done = [(JobKind::Upgrade, UnitState::Succeeded)];
     let kubelet = [Action::RunJob(JobKind::Kubelet)];
-    let alone = with_cluster(old_worker(&done), |c| c.neighbours = Neighbours::default());
+    let alone = with_cluster(old_worker(&done), |c| c.peers = Peers::default());
     let excluded = json!({ "metadata": { "annotations": { (ANNOTATION_EXCLUDE_DRAIN): "" } } });
     let mut silent = old_worker(&done);
     node_is(&mut silent, |node| {
@@ -285,12 +285,15 @@ fn versions_move_in_the_order_that_kubernetes_allows() {
         |observed, versions: Value| edited(observed, &json!({ "spec": { "versions": versions } }));
     let lone = || with_turn(old_control_plane(&[OWN], &[]), ME);
     let both = |version: &str| json!({ "kubelet": version, "controlPlane": version });
-    let updating =
-        |observed| with_cluster(observed, |c| c.neighbours.updating = Some("cp-1".into()));
+    let updating = |observed| {
+        with_cluster(observed, |c| {
+            c.peers.versions.updating = Some("cp-1".into());
+        })
+    };
     let left = |observed| {
         with_cluster(observed, |cluster| {
             let version = "v1.32.0".parse().expect("a version");
-            cluster.neighbours.oldest_kubelet = Some(("w-9".into(), version));
+            cluster.peers.versions.oldest_kubelet = Some(("w-9".into(), version));
         })
     };
     let cases: Vec<Case> = vec![

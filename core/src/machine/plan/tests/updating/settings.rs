@@ -40,7 +40,7 @@ fn wants(observed: Observed, spec: &crate::api::ClusterProviderSpec, rollout: Ro
             number: 1,
             rollout,
         };
-        cluster.neighbours.take_pods = true;
+        cluster.peers.take_pods = true;
     })
 }
 
@@ -117,7 +117,7 @@ fn its_node_is_drained_before_the_kubelet_starts_anew_and_then_it_is_recorded() 
 #[test]
 fn one_node_of_a_cluster_follows_at_a_time() {
     let behind = with_cluster(behind_worker(Rollout::Goes, &[]), |c| {
-        c.neighbours.follows_before = Some("w-1".into());
+        c.peers.lane.follows_after = Some("w-1".into());
     });
     let parts = [MORE_PODS, "Machine w-1"];
     let told = ("UpToDate", "WaitingForTurn", &parts[..]);
@@ -153,7 +153,7 @@ fn a_node_that_is_not_ready_begins_nothing_and_goes_on_with_what_it_began() {
 #[test]
 fn a_control_plane_that_another_has_overtaken_waits_for_its_version() {
     let observed = with_cluster(behind_control_plane(&pods(110, "4")), |cluster| {
-        cluster.neighbours.newest_control_plane = "v1.37.0".parse().ok();
+        cluster.peers.versions.newest_control_plane = "v1.37.0".parse().ok();
     });
     let says = ("UpToDate", "VersionSkew", &["v1.37.0"][..]);
     expect("overtaken", &plan(&observed, at(0)), &[], says);

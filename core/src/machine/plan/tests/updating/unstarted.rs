@@ -14,7 +14,7 @@ fn unstarted(kubelet: Option<UnitState>) -> Observed {
         since: None,
         error: Some("why: the disk is full\ndo: Free it".into()),
     };
-    let observed = with_cluster(old_worker(&jobs), |c| c.neighbours = Neighbours::default());
+    let observed = with_cluster(old_worker(&jobs), |c| c.peers = Peers::default());
     Observed {
         attempts: [(JobKind::Kubelet, attempts)].into(),
         ..observed

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use kube::ResourceExt;
 
-use super::reported;
 use crate::api::Machine;
 use crate::api::conditions::{ConditionType, Reason, find};
 use crate::api::names::LABEL_MACHINE_DEPLOYMENT;
+use crate::machine::reported;
 use crate::settings;
 
 /// The worker that is updated before this one, of those that are not drained together: its Node is drained already, or it is at

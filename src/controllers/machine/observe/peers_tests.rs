@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::manager::plane_tests::{ApiServer, Plane, cluster};
+use tatara_core::api::cluster::{Turn, TurnAction};
 use tatara_core::api::names::{ANNOTATION_PAUSED, ANNOTATION_SETTINGS, LABEL_CLUSTER};
 
 const OLD: &str = "v1.35.4";
@@ -45,7 +46,7 @@ fn deleted(mut machine: Machine) -> Machine {
 }
 
 /// The others of a Machine, of which this one has the turn of an upgrade.
-fn others(all: Vec<Machine>, machine: &Machine, turn: Option<&str>) -> Neighbours {
+fn others(all: Vec<Machine>, machine: &Machine, turn: Option<&str>) -> Peers {
     let plane = Plane::of(&ApiServer::default());
     plane.stores().clusters.hold(cluster());
     for machine in all {
@@ -56,16 +57,19 @@ fn others(all: Vec<Machine>, machine: &Machine, turn: Option<&str>) -> Neighbour
         name: holder.into(),
         action: TurnAction::Upgrade,
     });
-    let controller = &plane.controllers.machines;
-    let is_control_plane = machine.is_control_plane();
-    of(
-        controller,
-        &cluster(),
+    let question = Question {
         machine,
-        turn.as_ref(),
-        is_control_plane,
-        None,
-    )
+        is_control_plane: machine.is_control_plane(),
+        turn: turn.as_ref(),
+        settings: None,
+        addons_due: None,
+        recorded: None,
+    };
+    let watched = Watched {
+        controller: &plane.controllers.machines,
+        cluster: &cluster(),
+    };
+    peers::of(&question, &watched)
 }
 
 #[tokio::test]
@@ -111,14 +115,18 @@ async fn a_join_waits_for_an_update_while_that_moves_a_version_on_which_it_depen
             ["w-0", "cp-1"].map(|name| {
                 let joins = machine(name, &json!({}), &json!({}));
                 let found = others(vec![holder.clone()], &joins, turn);
-                found.updating.as_deref() == Some("cp-0")
+                found.versions.updating.as_deref() == Some("cp-0")
             })
         };
         assert_eq!([wait(Some("cp-0")), wait(None)], expected, "{case}");
     }
     let joins = machine("w-0", &json!({}), &json!({}));
     let unknown = others(Vec::new(), &joins, Some("cp-0"));
-    assert_eq!(unknown.updating.as_deref(), Some("cp-0"), "not seen yet");
+    assert_eq!(
+        unknown.versions.updating.as_deref(),
+        Some("cp-0"),
+        "not seen yet"
+    );
 }
 
 #[tokio::test]
@@ -130,10 +138,10 @@ async fn nobody_waits_for_the_update_of_one_that_goes_or_of_itself() {
         &status,
     ));
     let joins = machine("cp-1", &json!({}), &json!({}));
-    assert_eq!(others(vec![goes], &joins, None).updating, None);
+    assert_eq!(others(vec![goes], &joins, None).versions.updating, None);
     let own = machine("cp-1", &json!({(ANNOTATION_SETTINGS): "{}"}), &status);
     let found = others(vec![own.clone()], &own, Some("cp-1"));
-    assert_eq!(found.updating, None);
+    assert_eq!(found.versions.updating, None);
 }
 
 #[tokio::test]
@@ -150,7 +158,7 @@ async fn a_worker_that_is_paused_is_not_updated_before_another() {
     };
     let second = at_work("w-1", json!({}));
     let first = others(vec![at_work("w-0", json!({}))], &second, None);
-    assert_eq!(first.ahead.as_deref(), Some("w-0"));
+    assert_eq!(first.lane.drained_after.as_deref(), Some("w-0"));
     let paused = at_work("w-0", json!({(ANNOTATION_PAUSED): ""}));
-    assert_eq!(others(vec![paused], &second, None).ahead, None);
+    assert_eq!(others(vec![paused], &second, None).lane.drained_after, None);
 }

@@ -1,14 +1,17 @@
-//! What the rest of its cluster means for the version of a Machine.
+//! The versions of the other machines of its cluster, on which that of a Machine depends.
+
+use kube::ResourceExt;
 
 use crate::api::Machine;
-use crate::api::conditions::{ConditionType, Reason, Status, find};
+use crate::api::cluster::{Turn, TurnAction};
+use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use crate::api::machine::is_same_version;
 use crate::kubeadm::{KubernetesVersion, version};
 use crate::{NodeView, settings};
 
-/// The other machines of its cluster, as far as the version of this one depends on them.
+/// The versions of the other machines of its cluster, as far as that of a Machine depends on them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Neighbours {
+pub struct PeerVersions {
     /// A control-plane Machine whose control plane is older than its spec wants: kubeadm's record in the cluster may be newer
     /// than what runs, and so nothing joins.
     pub updating: Option<String>,
@@ -19,23 +22,73 @@ pub struct Neighbours {
     pub newest_control_plane: Option<KubernetesVersion>,
     /// Name and version of the oldest kubelet; determined for a control plane only.
     pub oldest_kubelet: Option<(String, KubernetesVersion)>,
-    /// kubeadm's addons are to follow, and this is the Machine that sees to it.
-    pub addons: Option<AddonsDue>,
-    /// Another worker that is updated before this one, of those that are not drained together.
-    pub ahead: Option<String>,
-    /// Another Machine whose node follows the settings of the Cluster before this one; determined once it is behind.
-    pub follows_before: Option<String>,
-    /// Another Node takes ordinary pods, so that this one can be drained.
-    pub take_pods: bool,
 }
 
-/// kubeadm's addons are to follow the control plane.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AddonsDue {
-    /// The version to which they are brought.
-    pub version: String,
-    /// A control-plane Machine that does not run it yet, or has not gone yet.
-    pub waits_for: Option<String>,
+/// The version that the API server of a Machine's own server reported last.
+pub fn runs(machine: &Machine) -> Option<&str> {
+    let status = machine.status.as_ref()?;
+    status.versions.as_ref()?.control_plane.as_deref()
+}
+
+/// The newest version that one of these control-plane Machines runs.
+pub fn newest<'a>(others: impl IntoIterator<Item = &'a Machine>) -> Option<KubernetesVersion> {
+    let versions = others
+        .into_iter()
+        .filter_map(|other| runs(other)?.parse().ok());
+    versions.max()
+}
+
+/// Another Machine that has the turn of an upgrade, and moves a version on which a join depends. `holder`: that Machine, if it is
+/// known.
+pub fn upgrading(
+    turn: Option<&Turn>,
+    machine: &Machine,
+    for_control_plane: bool,
+    holder: impl FnOnce(&str) -> Option<std::sync::Arc<Machine>>,
+) -> Option<String> {
+    let turn = turn.filter(|turn| turn.action == TurnAction::Upgrade)?;
+    if machine.metadata.uid.as_ref() == Some(&turn.machine) {
+        return None;
+    }
+    let moves = holder(&turn.machine).is_none_or(|one| moves_version(&one, for_control_plane));
+    moves.then(|| turn.name.clone())
+}
+
+/// The first of these control-plane Machines that is on its way to another version. Not one that waits for a kubelet, or that goes.
+/// `oldest_kubelet`: of the Nodes, which are walked only for one that may be on its way.
+pub fn first_updating<'a>(
+    others: impl IntoIterator<Item = &'a Machine>,
+    for_control_plane: bool,
+    oldest_kubelet: impl FnOnce() -> Option<KubernetesVersion>,
+) -> Option<String> {
+    let is_on_its_way = |other: &Machine, kubelet: Option<&KubernetesVersion>| {
+        let wanted = other.versions().and_then(|v| v.control_plane.as_deref());
+        runs(other).zip(wanted).is_some_and(|(runs, wanted)| {
+            is_updating(runs, wanted, kubelet)
+                || (is_same_version(runs, wanted)
+                    && lacks_kubelet(other)
+                    && moves_version(other, for_control_plane))
+        })
+    };
+    let stays = |other: &&Machine| other.metadata.deletion_timestamp.is_none();
+    let mut others = others.into_iter().filter(stays);
+    let first = others.find(|other| is_on_its_way(other, None))?;
+    let oldest = oldest_kubelet();
+    let mut all = [first].into_iter().chain(others);
+    all.find(|other| is_on_its_way(other, oldest.as_ref()))
+        .map(ResourceExt::name_any)
+}
+
+/// Its update has begun, and its kubelet follows. It may have returned the turn while etcd cannot do without its member.
+fn lacks_kubelet(machine: &Machine) -> bool {
+    let wanted = machine.versions().map(|versions| &versions.kubelet);
+    machine.status.as_ref().is_some_and(|status| {
+        let runs = status.versions.as_ref().map(|versions| &versions.kubelet);
+        is_true(&status.conditions, ConditionType::Updating)
+            && !runs
+                .zip(wanted)
+                .is_some_and(|(runs, wanted)| is_same_version(runs, wanted))
+    })
 }
 
 /// Whether a control plane of this version is on its way to the one that is wanted. It is not while it waits for this kubelet,
@@ -111,13 +164,6 @@ pub fn behind_record(
     follows.is_ok().then_some(first)
 }
 
-/// Whether ordinary pods are scheduled on a Node.
-pub fn takes_pods(node: &NodeView) -> bool {
-    let keeps_off = |effect: &str| effect == "NoSchedule" || effect == "NoExecute";
-    let is_free = !node.taints.iter().any(|taint| keeps_off(&taint.effect));
-    node.ready == Some(true) && !node.unschedulable && is_free
-}
-
 /// The oldest kubelet of these Nodes. One whose version cannot be read does not count.
 pub fn oldest_kubelet<'a>(
     nodes: impl Iterator<Item = &'a NodeView>,
@@ -129,13 +175,10 @@ pub fn oldest_kubelet<'a>(
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::core::v1::Taint;
-
     use serde_json::json;
 
     use super::*;
     use crate::api::names::ANNOTATION_SETTINGS;
-    use crate::kubeadm::CONTROL_PLANE_TAINT;
 
     #[test]
     fn a_control_plane_is_on_its_way_up_alone() {
@@ -282,38 +325,6 @@ mod tests {
             let found =
                 [false, true].map(|is_control_plane| moves_version(&machine, is_control_plane));
             assert_eq!(found, expected, "{case}");
-        }
-    }
-
-    #[test]
-    fn a_node_takes_pods_that_is_ready_and_kept_from_nobody() {
-        let node = |change: fn(&mut NodeView)| {
-            let mut node = NodeView {
-                ready: Some(true),
-                ..NodeView::default()
-            };
-            change(&mut node);
-            takes_pods(&node)
-        };
-        let taint = |effect: &str| Taint {
-            key: CONTROL_PLANE_TAINT.into(),
-            effect: effect.into(),
-            ..Taint::default()
-        };
-        assert!(node(|_| ()));
-        assert!(node(|node| node.taints = vec![Taint {
-            effect: "PreferNoSchedule".into(),
-            ..Taint::default()
-        }]));
-        assert!(!node(|node| node.ready = None));
-        assert!(!node(|node| node.unschedulable = true));
-        for effect in ["NoSchedule", "NoExecute"] {
-            let tainted = NodeView {
-                ready: Some(true),
-                taints: vec![taint(effect)],
-                ..NodeView::default()
-            };
-            assert!(!takes_pods(&tainted), "{effect}");
         }
     }
 
