@@ -7,6 +7,7 @@ use super::{Action, Plan};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::api::names::kubeconfig_secret;
 use crate::machine::plan::doubt;
+use crate::words::word;
 
 /// Whether there are certificates to go on with.
 pub(super) fn keep(observed: &Observed, plan: &mut Plan) -> bool {
@@ -42,11 +43,12 @@ pub(super) fn keep(observed: &Observed, plan: &mut Plan) -> bool {
             ConditionType::CertificatesReady,
             Reason::Lost,
             format!(
-                "Secret {} is missing, and Machine {} may have created a control plane with what it held; it is not created again: restore it from a backup, or from /etc/kubernetes/pki of that host ({}): docs/operating.md#lost-certificates. Only if no control plane was created there (its host has no /etc/kubernetes/manifests/etcd.yaml), for its state would be lost: kubectl -n {} delete machine {1}",
+                "Secret {} is missing, and Machine {} may have created a control plane with what it held; it is not created again: restore it from a backup, or from /etc/kubernetes/pki of that host ({}): docs/operating.md#lost-certificates. Only if no control plane was created there (its host has no /etc/kubernetes/manifests/etcd.yaml), for its state would be lost: kubectl -n {} delete machine {}",
                 names.join(", "),
                 turn.name,
                 files(names),
-                observed.cluster.namespace().unwrap_or_default()
+                observed.cluster.namespace().unwrap_or_default(),
+                word(&turn.name)
             ),
         ),
         Certificates::Missing(_) => {

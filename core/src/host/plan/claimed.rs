@@ -10,6 +10,7 @@ use super::{
 use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::installation::WipePolicy;
 use crate::node::{Follow, JobKind};
+use crate::words::word;
 use crate::{Next, claim};
 
 /// It was not asked in this pass: a unit is followed, or its turn is later.
@@ -122,7 +123,8 @@ pub(super) fn by_machine(observed: &Observed) -> Plan {
     let reason = if observed.host.spec.maintenance {
         let namespace = observed.host.namespace().unwrap_or_default();
         message = format!(
-            "{message}; spec.maintenance is true: that Machine stays on it, and no other claims it afterwards. To empty it: kubectl -n {namespace} delete machine {name}"
+            "{message}; spec.maintenance is true: that Machine stays on it, and no other claims it afterwards. To empty it: kubectl -n {namespace} delete machine {}",
+            word(name)
         );
         Reason::Maintenance
     } else {

@@ -6,6 +6,7 @@ use kube::ResourceExt;
 
 use crate::api::Machine;
 use crate::api::names::LABEL_MACHINE_DEPLOYMENT;
+use crate::words::is_plain;
 
 /// The remedy for versions that have to become these: of the template, where the Machine is made from one, which a set writes.
 pub fn versions(machine: &Machine, kubelet: &str, control_plane: Option<&str>) -> String {
@@ -21,13 +22,25 @@ pub fn versions(machine: &Machine, kubelet: &str, control_plane: Option<&str>) -
             control_plane.unwrap_or_default()
         );
     }
-    let control_plane = control_plane.map(|version| format!(",\"controlPlane\":\"{version}\""));
+    let control_plane =
+        control_plane.map(|text| format!(",\"controlPlane\":\"{}\"", in_command(text)));
     format!(
-        "Set its spec.versions: kubectl -n {} patch machine {} --type=merge -p '{{\"spec\":{{\"versions\":{{\"kubelet\":\"{kubelet}\"{}}}}}}}'",
+        "Set its spec.versions: kubectl -n {} patch machine {} --type=merge -p '{{\"spec\":{{\"versions\":{{\"kubelet\":\"{}\"{}}}}}}}'",
         machine.namespace().unwrap_or_default(),
         machine.name_any(),
+        in_command(kubelet),
         control_plane.unwrap_or_default()
     )
+}
+
+/// A version, also one with build metadata, such as `v1.36.3+dist.1`: a node says which one its
+/// kubelet has, and may say anything.
+fn in_command(version: &str) -> &str {
+    if is_plain(&version.replace('+', "-")) {
+        version
+    } else {
+        "VERSION"
+    }
 }
 
 /// The remedy, as the end of a message.

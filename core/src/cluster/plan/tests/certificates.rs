@@ -30,9 +30,20 @@ fn certificates_are_made_once_and_never_in_place_of_what_a_control_plane_may_use
         (
             condition,
             "Lost",
-            &["a-ca, a-etcd", "Machine cp-0", "restore it"],
+            &[
+                "a-ca, a-etcd",
+                "Machine cp-0",
+                "restore it",
+                "kubectl -n default delete machine cp-0",
+            ],
         ),
     );
+    let odd = with(missing(), |o| {
+        let name = "$(reboot)".into();
+        o.turn = Some(Turn { name, ..turn() });
+    });
+    let says = &["kubectl -n default delete machine NAME"];
+    expect("no name", &odd, &[], (condition, "Lost", says));
     let mut lost = running();
     lost.certificates = missing();
     expect(

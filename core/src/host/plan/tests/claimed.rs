@@ -38,6 +38,16 @@ fn a_claimed_host_is_asked_as_often_as_a_free_one() {
 }
 
 #[test]
+fn a_name_in_a_claim_is_pasted_only_where_it_is_one() {
+    let mut change = claim("m", false);
+    change["spec"]["maintenance"] = true.into();
+    change["spec"]["consumerRef"]["name"] = "w-0; reboot".into();
+    let in_use = plan(&of(STAYING, observed(&change, Contact::NotAsked)), at(0));
+    let message = finding(&in_use, "Available").message();
+    assert!(message.ends_with("delete machine NAME"), "{message}");
+}
+
+#[test]
 fn a_host_in_use_says_that_it_is_in_maintenance_and_is_ready() {
     let mut change = claim("m", false);
     change["spec"]["maintenance"] = true.into();

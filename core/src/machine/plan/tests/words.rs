@@ -71,6 +71,20 @@ fn a_provider_spec_is_corrected_where_admission_lets_it() {
     expect("frozen", &plan(&wrong, at(0)), &[], says);
 }
 
+#[test]
+fn a_version_in_a_command_is_one_or_is_left_out() {
+    for (said, in_command) in [
+        ("v1.36.3", "v1.36.3"),
+        ("v1.36.3+dist.1", "v1.36.3+dist.1"),
+        ("v1'; reboot; '", "VERSION"),
+    ] {
+        let remedy = correct::versions(&worker().machine, said, Some(said));
+        let versions =
+            format!(r#"{{"kubelet":"{in_command}","controlPlane":"{in_command}"}}}}}}'"#);
+        assert!(remedy.ends_with(&versions), "{remedy}");
+    }
+}
+
 fn claimed_by_another(observed: Observed, seen: Observation) -> Observed {
     lost(observed, Unheld::Taken("orig".into(), says(seen)))
 }
