@@ -3,8 +3,9 @@
 
 use kube::ResourceExt;
 
-use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HYPERVISOR, MANAGER_ACCOUNT, provider_id};
+use crate::api::names::{ANNOTATION_HOST, ANNOTATION_HYPERVISOR, provider_id};
 use crate::api::{Machine, MachineProviderSpec};
+use crate::remedy;
 
 /// What a Machine runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,8 +97,9 @@ pub fn of(
 fn annotated(machine: &Machine, annotation: &str) -> String {
     let (namespace, name) = (machine.namespace().unwrap_or_default(), machine.name_any());
     format!(
-        "annotation {annotation} contradicts {}, for example because it was copied from the YAML of another Machine; nothing is done. If the annotation is wrong: kubectl -n {namespace} annotate machine {name} {annotation}-{}",
+        "annotation {annotation} contradicts {}, for example because it was copied from the YAML of another Machine; nothing is done. If the annotation is wrong: {}{}",
         against(machine),
+        remedy::machine::remove_place(&namespace, &name, annotation),
         otherwise(machine, of_annotation(annotation))
     )
 }
@@ -113,8 +115,9 @@ fn of_annotation(annotation: &str) -> PlaceKind {
 fn claimed(machine: &Machine) -> String {
     let namespace = machine.namespace().unwrap_or_default();
     format!(
-        "spec.consumerRef of a Host names this Machine, which contradicts {}; nothing is done. Find the Host: kubectl -n {namespace} get hosts -o custom-columns=HOST:.metadata.name,UID:.spec.consumerRef.uid. If its claim is wrong, delete that Host; its server is not changed{}",
+        "spec.consumerRef of a Host names this Machine, which contradicts {}; nothing is done. Find the Host: {}. If its claim is wrong, delete that Host; its server is not changed{}",
         against(machine),
+        remedy::host::all_claims(&namespace),
         otherwise(machine, PlaceKind::Host)
     )
 }
@@ -133,9 +136,12 @@ fn otherwise(machine: &Machine, kind: PlaceKind) -> String {
     }
     let id = provider_id(kind.provider(), &machine.uid().unwrap_or_default());
     format!(
-        "; if spec.providerID was edited, set that back: kubectl -n {} patch machine {} --as={MANAGER_ACCOUNT} --type=merge -p '{{\"spec\":{{\"providerID\":\"{id}\"}}}}'",
-        machine.namespace().unwrap_or_default(),
-        machine.name_any()
+        "; if spec.providerID was edited, set that back: {}",
+        remedy::machine::set_provider_id(
+            &machine.namespace().unwrap_or_default(),
+            &machine.name_any(),
+            &id
+        )
     )
 }
 

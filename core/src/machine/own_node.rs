@@ -12,7 +12,7 @@ use super::units::node_name;
 use crate::NodeView;
 use crate::api::Machine;
 use crate::api::conditions::Reason;
-use crate::words;
+use crate::remedy;
 
 /// The Node of a Machine, and those that have its provider ID beside it.
 #[derive(Debug, PartialEq)]
@@ -96,8 +96,7 @@ pub fn contested(observed: &Observed) -> String {
     let is_other = |name: &&&str| expected.is_some_and(|own| !own.eq_ignore_ascii_case(name));
     let other = names.iter().find(is_other).map_or("NAME", |name| name);
     let marker = &observed.marker;
-    let delete = format!("delete node {}", words::word(other));
-    let delete = words::in_workload(&marker.namespace, &marker.cluster, &delete);
+    let delete = remedy::workload::delete_node(&marker.namespace, &marker.cluster, other);
     format!(
         "{nodes} {} {have} the provider ID of this Machine, {own}. Nothing is written to, drained or deleted for it. A kubelet sets provider ID and addresses of its Node itself, and only its certificate names its Node: on {place}, openssl x509 -noout -subject -in /var/lib/kubelet/pki/kubelet-client-current.pem. Delete only a Node that is not named there: {delete}",
         names.join(", ")

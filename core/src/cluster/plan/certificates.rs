@@ -6,8 +6,7 @@ use super::super::observed::{Certificates, Observed};
 use super::{Action, Plan};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::api::names::kubeconfig_secret;
-use crate::machine::plan::doubt;
-use crate::words::word;
+use crate::remedy;
 
 /// Whether there are certificates to go on with.
 pub(super) fn keep(observed: &Observed, plan: &mut Plan) -> bool {
@@ -43,12 +42,14 @@ pub(super) fn keep(observed: &Observed, plan: &mut Plan) -> bool {
             ConditionType::CertificatesReady,
             Reason::Lost,
             format!(
-                "Secret {} is missing, and Machine {} may have created a control plane with what it held; it is not created again: restore it from a backup, or from /etc/kubernetes/pki of that host ({}): docs/operating.md#lost-certificates. Only if no control plane was created there (its host has no /etc/kubernetes/manifests/etcd.yaml), for its state would be lost: kubectl -n {} delete machine {}",
+                "Secret {} is missing, and Machine {} may have created a control plane with what it held; it is not created again: restore it from a backup, or from /etc/kubernetes/pki of that host ({}): docs/operating.md#lost-certificates. Only if no control plane was created there (its host has no /etc/kubernetes/manifests/etcd.yaml), for its state would be lost: {}",
                 names.join(", "),
                 turn.name,
                 files(names),
-                observed.cluster.namespace().unwrap_or_default(),
-                word(&turn.name)
+                remedy::machine::delete(
+                    &observed.cluster.namespace().unwrap_or_default(),
+                    &turn.name
+                )
             ),
         ),
         Certificates::Missing(_) => {
@@ -85,8 +86,9 @@ fn replaced(observed: &Observed, secret: &str) -> Finding {
         "Secret {secret} holds another CA than the one that the control plane was created with, which is in Secret {kubeconfig}; no Machine joins and no kubeconfig is written until the former CA is restored. \
          Restore it from a backup, or copy ca.crt and ca.key from /etc/kubernetes/pki of the control-plane host: {}. \
          Only if ca.crt there is the one of Secret {secret}, that kubeconfig is of an earlier Cluster, and is created again after: \
-         kubectl -n {namespace} patch secret {kubeconfig} --type=json -p '[{{\"op\":\"remove\",\"path\":\"/data/value\"}}]'",
-        doubt::put_back(&namespace, secret)
+         {}",
+        remedy::secret::put_back_authority(&namespace, secret),
+        remedy::secret::remove_kubeconfig(&namespace, &kubeconfig)
     );
     Finding::no(ConditionType::CertificatesReady, Reason::Replaced, message)
 }

@@ -5,11 +5,10 @@ use kube::ResourceExt;
 use super::super::observed::Observed;
 use super::{consumer, is_deleted};
 use crate::api::names::FINALIZER_IN_USE;
-use crate::words::word;
+use crate::remedy;
 
 /// What is added to the error; empty for a Host that can be removed, or is not being deleted.
 pub fn stays(observed: &Observed) -> String {
-    let namespace = observed.host.namespace().unwrap_or_default();
     match consumer(observed).filter(|_| is_deleted(observed)) {
         Some(consumer) if consumer.releasing => {
             let (when, first) = if observed.consumer.exists() {
@@ -30,9 +29,12 @@ pub fn stays(observed: &Observed) -> String {
             consumer.name
         ),
         Some(consumer) if observed.consumer.exists() => format!(
-            ". The Host is being deleted, but stays until Machine {0} has released it; nothing happens to that Machine meanwhile. To delete that Machine as well: kubectl -n {namespace} delete machine {1} --wait=false",
+            ". The Host is being deleted, but stays until Machine {} has released it; nothing happens to that Machine meanwhile. To delete that Machine as well: {}",
             consumer.name,
-            word(&consumer.name)
+            remedy::delete_machine(
+                &observed.host.namespace().unwrap_or_default(),
+                &consumer.name
+            )
         ),
         _ => String::new(),
     }
@@ -44,13 +46,5 @@ pub fn anyway(observed: &Observed) -> String {
     let at = finalizers.iter().position(|name| name == FINALIZER_IN_USE);
     let namespace = observed.host.namespace().unwrap_or_default();
     let name = observed.host.name_any();
-    let_go(&namespace, &name, at.unwrap_or_default())
-}
-
-/// The command that takes our finalizer off a Host, where it is the one at this position.
-pub fn let_go(namespace: &str, host: &str, at: usize) -> String {
-    let path = format!("/metadata/finalizers/{at}");
-    format!(
-        "kubectl -n {namespace} patch host {host} --type=json -p '[{{\"op\":\"test\",\"path\":\"{path}\",\"value\":\"{FINALIZER_IN_USE}\"}},{{\"op\":\"remove\",\"path\":\"{path}\"}}]'"
-    )
+    remedy::host::let_go(&namespace, &name, at.unwrap_or_default())
 }

@@ -2,7 +2,6 @@
 
 mod claimed;
 mod deleted;
-pub use deleted::let_go;
 pub mod installation;
 mod missing;
 mod orphaned;

@@ -9,7 +9,7 @@ use crate::api::Machine;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::drain::DrainProgress;
 use crate::machine::plan::{dead, drain, unanswered, update};
-use crate::words;
+use crate::remedy;
 
 /// What is known of the Node beside the reading that it is judged by.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +110,7 @@ pub fn detached(
         ));
     }
     let marker = &observed.marker;
-    let list = words::in_workload(&marker.namespace, &marker.cluster, "get volumeattachments");
+    let list = remedy::workload::volume_attachments(&marker.namespace, &marker.cluster);
     let mut message = format!(
         "still attached to Node {name}: {attached}. What holds them: {list}, and the log of the CSI attacher; spec.deletion.nodeVolumeDetachTimeoutSeconds limits the wait"
     );

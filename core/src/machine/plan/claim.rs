@@ -21,6 +21,7 @@ use crate::api::machine_provider_spec::HostRequirements;
 use crate::api::names::{ANNOTATION_HOST, ANNOTATION_PAUSED};
 use crate::api::readable::unreadable;
 use crate::api::{Host, SshMachineProviderSpec};
+use crate::remedy;
 
 /// How many hosts a refusal names.
 const NAMED: usize = 3;
@@ -207,11 +208,13 @@ fn refusal(matching: &[&Arc<Host>], requirements: &HostRequirements) -> Why {
     let remedy = match said.map(|said| format!(". {said}")).or_else(awaited) {
         Some(remedy) => remedy,
         None => format!(
-            "; free, repair or add one; the reasons: kubectl -n {} get hosts",
-            matching
-                .first()
-                .and_then(|h| h.namespace())
-                .unwrap_or_default()
+            "; free, repair or add one; the reasons: {}",
+            remedy::host::all(
+                &matching
+                    .first()
+                    .and_then(|h| h.namespace())
+                    .unwrap_or_default()
+            )
         ),
     };
     // Hosts that are free, and only have not been asked yet

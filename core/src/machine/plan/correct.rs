@@ -6,7 +6,7 @@ use kube::ResourceExt;
 
 use crate::api::Machine;
 use crate::api::names::LABEL_MACHINE_DEPLOYMENT;
-use crate::words::is_plain;
+use crate::remedy;
 
 /// The remedy for versions that have to become these: of the template, where the Machine is made from one, which a set writes.
 pub fn versions(machine: &Machine, kubelet: &str, control_plane: Option<&str>) -> String {
@@ -22,42 +22,34 @@ pub fn versions(machine: &Machine, kubelet: &str, control_plane: Option<&str>) -
             control_plane.unwrap_or_default()
         );
     }
-    let control_plane =
-        control_plane.map(|text| format!(",\"controlPlane\":\"{}\"", in_command(text)));
     format!(
-        "Set its spec.versions: kubectl -n {} patch machine {} --type=merge -p '{{\"spec\":{{\"versions\":{{\"kubelet\":\"{}\"{}}}}}}}'",
-        machine.namespace().unwrap_or_default(),
-        machine.name_any(),
-        in_command(kubelet),
-        control_plane.unwrap_or_default()
+        "Set its spec.versions: {}",
+        remedy::machine::set_versions(
+            &machine.namespace().unwrap_or_default(),
+            &machine.name_any(),
+            kubelet,
+            control_plane
+        )
     )
-}
-
-/// A version, also one with build metadata, such as `v1.36.3+dist.1`: a node says which one its
-/// kubelet has, and may say anything.
-fn in_command(version: &str) -> &str {
-    if is_plain(&version.replace('+', "-")) {
-        version
-    } else {
-        "VERSION"
-    }
 }
 
 /// The remedy, as the end of a message.
 pub fn remedy(machine: &Machine) -> String {
     let (namespace, name) = (machine.namespace().unwrap_or_default(), machine.name_any());
+    let delete = remedy::machine::delete(&namespace, &name);
     let owner = machine.owner_references().iter();
     let mut owner = owner.filter(|owner| owner.controller == Some(true));
     if let Some(owner) = owner.next() {
         return format!(
-            "correct the template of {} {}, or of the MachineDeployment that owns it, then: kubectl -n {namespace} delete machine {name}",
+            "correct the template of {} {}, or of the MachineDeployment that owns it, then: {delete}",
             owner.kind, owner.name
         );
     }
     if machine.spec.provider_id.is_none() {
-        return format!("correct spec.providerSpec: kubectl -n {namespace} edit machine {name}");
+        let edit = remedy::machine::edit(&namespace, &name);
+        return format!("correct spec.providerSpec: {edit}");
     }
     format!(
-        "spec.providerSpec cannot change once the Machine has a host or Hypervisor: correct the manifest, kubectl -n {namespace} delete machine {name}, and apply it again"
+        "spec.providerSpec cannot change once the Machine has a host or Hypervisor: correct the manifest, {delete}, and apply it again"
     )
 }

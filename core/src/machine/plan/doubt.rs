@@ -4,10 +4,7 @@ use super::super::cluster::ObservedCluster;
 use crate::Why;
 use crate::api::cluster::{Cluster, Turn};
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::api::names::{
-    ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_SETTINGS, ANNOTATION_TURN,
-    LABEL_CLUSTER, MANAGER_ACCOUNT,
-};
+use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_TURN};
 use crate::control_plane::turn::{Doubt, Side};
 use crate::node::Marker;
 use crate::remedy;
@@ -63,7 +60,8 @@ impl Doubt {
                 let logs = remedy::logs(namespace, "NAME", Some("init"));
                 format!(
                     "annotation {ANNOTATION_TURN} of {kind} {object} is {text:?}, which names no Machine; any control-plane Machine may be running kubeadm init, so nothing proceeds. \
-                     Find the Machine that started it ({logs}), then: kubectl -n {namespace} annotate {kind} {object} {ANNOTATION_TURN}-"
+                     Find the Machine that started it ({logs}), then: {}",
+                    remedy::cluster::remove_turn(namespace, kind, &object)
                 )
             }
             Self::TwoHolders(on_secret, on_cluster) => format!(
@@ -78,9 +76,9 @@ impl Doubt {
             ),
             Self::RecordOnSecretOnly(by) => format!(
                 "Secret {name}-ca records that the Machine with UID {by} created a control plane, but Cluster {name} has no record of it, for example after a restore of only one of the two; kubeadm init is not started. \
-                 Record it on the Cluster, also if the host of that Machine is off: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}={}. \
+                 Record it on the Cluster, also if the host of that Machine is off: {}. \
                  Only if /var/lib/etcd of that host is lost: delete the Cluster, which resets all of its hosts, and apply it again, so that it gets a CA of its own; delete CA Secrets that you supplied as well, and create them again",
-                word(by)
+                remedy::cluster::record(namespace, name, by)
             ),
             Self::TwoRecords(on_secret, on_cluster) => format!(
                 "Secret {name}-ca records that the Machine with UID {on_secret} created the control plane, but Cluster {name} records the one with UID {on_cluster}; kubeadm init is not started. {} \
@@ -91,8 +89,9 @@ impl Doubt {
                 both_or_neither(cluster)
             ),
             Self::Reported(_) => format!(
-                "Cluster {name} and its CA Secret contradict each other, so nothing proceeds. Condition {} says how, and what to do: kubectl -n {namespace} describe cluster {name}",
-                ConditionType::ControlPlaneInitialized
+                "Cluster {name} and its CA Secret contradict each other, so nothing proceeds. Condition {} says how, and what to do: {}",
+                ConditionType::ControlPlaneInitialized,
+                remedy::conditions("cluster", namespace, name)
             ),
         }
     }
@@ -137,7 +136,8 @@ pub fn without_record(cluster: ClusterName) -> Why {
         "Cluster {name} and its CA Secret have lost the record of the Machine that ran kubeadm init; it is written again once the host of that Machine answers, if there still is one."
     );
     Why::new(Reason::InitRecordMissing, cause).remedied(format!(
-        "If that does not come, record a Machine whose control plane runs (or, if none does, delete the Cluster, which resets all of its hosts): kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}=$(kubectl -n {namespace} get machine NAME -o jsonpath='{{.metadata.uid}}')"
+        "If that does not come, record a Machine whose control plane runs (or, if none does, delete the Cluster, which resets all of its hosts): {}",
+        remedy::cluster::record_machine(namespace, name, "NAME")
     ))
 }
 
@@ -163,9 +163,9 @@ pub fn made_twice(
 /// How two Machines are told apart by their hosts.
 fn which_made_it(cluster: ClusterName) -> String {
     format!(
-        "Find both hosts: kubectl -n {} get machines -o custom-columns='NAME:.metadata.name,UID:.metadata.uid,HOST:.metadata.annotations.tatara\\.dev/host'. \
+        "Find both hosts: {}. \
          The one with the control plane has /etc/kubernetes/manifests/etcd.yaml and runs it (pidof etcd).",
-        cluster.namespace
+        remedy::machine::hosts_of_all(cluster.namespace)
     )
 }
 
@@ -173,10 +173,7 @@ fn which_made_it(cluster: ClusterName) -> String {
 fn correct(cluster: ClusterName, kind: &str, uid: &str) -> String {
     let ClusterName { namespace, name } = cluster;
     let suffix = if kind == "secret" { "-ca" } else { "" };
-    let uid = word(uid);
-    format!(
-        "kubectl -n {namespace} annotate --overwrite --as={MANAGER_ACCOUNT} {kind} {name}{suffix} {ANNOTATION_INITIALIZED}={uid}"
-    )
+    remedy::cluster::correct_record(namespace, kind, &format!("{name}{suffix}"), uid)
 }
 
 fn both_or_neither(cluster: ClusterName) -> String {
@@ -201,19 +198,12 @@ fn host_is_gone(cluster: ClusterName, machine: &str, uid: &str) -> String {
 /// The way to the host of a Machine that does not exist.
 pub fn of_nobody(cluster: ClusterName, uid: &str) -> String {
     let ClusterName { namespace, name } = cluster;
-    let uid = word(uid);
     format!(
-        "find its host: kubectl -n {namespace} get hosts -o custom-columns=HOST:.metadata.name,UID:.spec.consumerRef.uid,MESSAGE:.status.message | grep {uid}; \
+        "find its host: {}; \
          the status message of that Host says how it is reset; the reset returns the turn. A Host that is missing or does not answer proves nothing. A virtual machine has no Host: condition MachinesKnown of its Hypervisor names it. \
-         Only if what it ran on is destroyed, erased or disconnected for good: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_HOST_IS_GONE}={uid}"
-    )
-}
-
-/// The command that puts the CA of a control plane into its Secret, from the files on its host in the current folder: without them
-/// it changes nothing.
-pub fn put_back(namespace: &str, secret: &str) -> String {
-    format!(
-        "[ -s ca.crt ] && [ -s ca.key ] && kubectl -n {namespace} patch secret {secret} -p \"{{\\\"data\\\":{{\\\"tls.crt\\\":\\\"$(base64 -w0 ca.crt)\\\",\\\"tls.key\\\":\\\"$(base64 -w0 ca.key)\\\"}}}}\""
+         Only if what it ran on is destroyed, erased or disconnected for good: {}",
+        remedy::host::of_machine(namespace, uid),
+        remedy::cluster::say_gone(namespace, name, uid)
     )
 }
 
@@ -248,8 +238,10 @@ pub fn witnessed(condition: ConditionType, witness: &Witness, cluster: ClusterNa
     let message = match witness {
         Witness::Machine(machine) => format!(
             "kubeadm was started for Machine {machine}, as its annotation {ANNOTATION_SETTINGS} says, but Cluster {name} has no record of it, for example after an edit or a restore; kubeadm init is not started a second time. \
-             If its control plane runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}=$(kubectl -n {namespace} get machine {machine} -o jsonpath='{{.metadata.uid}}'). \
-             Only if that control plane is not wanted, which loses its state: kubectl -n {namespace} delete machine {machine}"
+             If its control plane runs: {}. \
+             Only if that control plane is not wanted, which loses its state: {}",
+            remedy::cluster::record_machine(namespace, name, machine),
+            remedy::machine::delete(namespace, machine)
         ),
         Witness::Stray { machine, label } => {
             let (said, keep) = match label {
@@ -262,19 +254,22 @@ pub fn witnessed(condition: ConditionType, witness: &Witness, cluster: ClusterNa
                 None => (
                     "it has no label that names a Cluster".to_owned(),
                     format!(
-                        "If it belongs to one: kubectl -n {namespace} label --as={MANAGER_ACCOUNT} machine {machine} {LABEL_CLUSTER}=CLUSTER"
+                        "If it belongs to one: {}",
+                        remedy::machine::add_cluster(namespace, machine)
                     ),
                 ),
             };
             format!(
                 "kubeadm was started for control-plane Machine {machine}; {said}, so it is unknown whose control plane it created; kubeadm init is not started. \
-                 {keep}. Only if nobody needs the control plane that may run on its host, which is reset then and loses its state: kubectl -n {namespace} delete machine {machine}"
+                 {keep}. Only if nobody needs the control plane that may run on its host, which is reset then and loses its state: {}",
+                remedy::machine::delete(namespace, machine)
             )
         }
         Witness::Worker(worker) => format!(
             "kubeadm was started for worker {worker}, as its annotation {ANNOTATION_SETTINGS} says, so Cluster {name} had a control plane of which it has no record; kubeadm init is not started a second time. \
-             Find the host that has /etc/kubernetes/manifests/etcd.yaml, and in /var/lib/tatara/owner.json the UID of its Machine; then: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}=UID. \
-             If that host does not exist any more: delete Cluster {name}, which resets all its hosts, and apply it again"
+             Find the host that has /etc/kubernetes/manifests/etcd.yaml, and in /var/lib/tatara/owner.json the UID of its Machine; then: {}. \
+             If that host does not exist any more: delete Cluster {name}, which resets all its hosts, and apply it again",
+            remedy::cluster::record(namespace, name, "UID")
         ),
         Witness::Host {
             name: host,
@@ -287,14 +282,15 @@ pub fn witnessed(condition: ConditionType, witness: &Witness, cluster: ClusterNa
             );
             // what is recorded cannot be corrected: a command is given where the UID is known
             let keep = owner.as_ref().map_or_else(String::new, |owner| {
-                let uid = &owner.uid;
-                format!("If it runs: kubectl -n {namespace} annotate cluster {name} {ANNOTATION_INITIALIZED}={uid}. ")
+                let record = remedy::cluster::record(namespace, name, &owner.uid);
+                format!("If it runs: {record}. ")
             });
             let end = if *is_claimed {
                 format!("delete Cluster {name}, which resets the Host, and apply it again")
             } else {
                 format!(
-                    "have the Host reset, or erase its server; kubectl -n {namespace} get host {host} -o jsonpath='{{.status.message}}' says how"
+                    "have the Host reset, or erase its server; {} says how",
+                    remedy::host::message(namespace, host)
                 )
             };
             format!(
@@ -321,9 +317,11 @@ pub fn of_another(
     let (of, machine) = (&marker.cluster, &marker.machine);
     let message = format!(
         "the marker on its host names Cluster {}/{of}, but the Machine names Cluster {namespace}/{name}; nothing is run there, and nothing is recorded. Restore what was edited, in the manager's name. \
-         The claim of the Host: kubectl -n {namespace} patch host {host} --as={MANAGER_ACCOUNT} --type=merge -p '{{\"spec\":{{\"consumerRef\":{{\"cluster\":\"{of}\"}}}}}}'. \
-         The label: kubectl -n {namespace} label --overwrite --as={MANAGER_ACCOUNT} machine {machine} {LABEL_CLUSTER}={of}",
-        marker.namespace
+         The claim of the Host: {}. \
+         The label: {}",
+        marker.namespace,
+        remedy::host::set_cluster(namespace, host, of),
+        remedy::machine::set_cluster(namespace, machine, of)
     );
     Some(Finding::no(condition, Reason::ControlPlaneInDoubt, message))
 }
@@ -334,8 +332,9 @@ pub fn of_another_authority(condition: ConditionType, cluster: ClusterName) -> F
     let message = format!(
         "kubeadm init succeeded on the host of this Machine with another CA than that of Secret {name}-ca, for example because that Secret was edited, or Cluster {name} was force-deleted and created again; the control plane is not recorded. \
          To keep this control plane, copy ca.crt and ca.key from /etc/kubernetes/pki of the host into the Secret: {}. \
-         Only if it is not wanted, delete Cluster {name}, which resets the host, and apply it again: kubectl -n {namespace} delete cluster {name}",
-        put_back(namespace, &format!("{name}-ca"))
+         Only if it is not wanted, delete Cluster {name}, which resets the host, and apply it again: {}",
+        remedy::secret::put_back_authority(namespace, &format!("{name}-ca")),
+        remedy::cluster::delete(namespace, name)
     );
     Finding::no(condition, Reason::ControlPlaneInDoubt, message)
 }

@@ -14,9 +14,7 @@ use crate::Next;
 use crate::NodeView;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 use crate::api::names::{ANNOTATION_EXCLUDE_DRAIN, ANNOTATION_HOST_IS_GONE};
-use crate::node::Marker;
 use crate::remedy;
-use crate::words;
 
 /// Puts the drain and the wait for volumes before a release, each waiting for the one before. Nothing is drained without a
 /// Node, when the whole cluster goes, when the user excluded it, and after its time limit.
@@ -230,10 +228,10 @@ pub(super) fn undo(observed: &Observed, plan: &mut Plan) {
         let message = match node {
             Some(node) if ours.is_none() && node.unschedulable => format!(
                 "this Machine stays. Its Node was not cordoned by Tatara, and stays so; to undo that: {}",
-                words::in_workload(
+                remedy::workload::uncordon_node(
                     &observed.marker.namespace,
                     &observed.marker.cluster,
-                    &format!("uncordon {}", words::word(&node.name))
+                    &node.name
                 )
             ),
             _ => "this Machine stays, and its Node takes pods again".to_owned(),
@@ -361,8 +359,7 @@ pub(super) fn waiting_for_api(observed: &Observed, state: &str, costs: &str) -> 
     let node = status.and_then(|status| status.node_ref.as_ref());
     let node = node.and_then(|node| node.name.as_deref()).unwrap_or("NODE");
     let marker = &observed.marker;
-    let delete = format!("delete node {}", words::word(node));
-    let delete = words::in_workload(&marker.namespace, &marker.cluster, &delete);
+    let delete = remedy::workload::delete_node(&marker.namespace, &marker.cluster, node);
     let reason = own_node::unknown(observed, Reason::WaitingForApi);
     let message = format!(
         "{state}. Restore that API first: {}. Only if this Machine has to go before that: spec.deletion.nodeDrainTimeoutSeconds, or at once: {} ({costs}Node {node} stays until you delete it: {delete})",
@@ -377,8 +374,6 @@ pub(super) fn waiting_for_api(observed: &Observed, state: &str, costs: &str) -> 
 
 /// The command with which the user skips the drain and the wait for volumes.
 pub(super) fn without_draining(observed: &Observed) -> String {
-    let Marker {
-        namespace, machine, ..
-    } = &observed.marker;
-    format!("kubectl -n {namespace} annotate machine {machine} {ANNOTATION_EXCLUDE_DRAIN}=")
+    let marker = &observed.marker;
+    remedy::machine::skip_drain(&marker.namespace, &marker.machine)
 }

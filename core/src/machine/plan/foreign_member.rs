@@ -6,8 +6,8 @@ use super::deletion::deleting;
 use super::lost_claim::host_is_gone;
 use crate::api::conditions::{Finding, Reason};
 use crate::control_plane::Member;
-use crate::host::plan::let_go;
 use crate::node::Ownership;
+use crate::remedy;
 
 /// Why the member stays, and with it the Machine.
 pub(super) fn stays(observed: &Observed, member: &Member) -> Option<Finding> {
@@ -50,8 +50,9 @@ fn if_dead(observed: &Observed, held: &Infrastructure) -> String {
     }
     let (namespace, host) = (&observed.marker.namespace, &held.name);
     format!(
-        ". Only if its server is dead for good: kubectl -n {namespace} delete host {host} --wait=false && {} && {}",
-        let_go(namespace, host, 0),
+        ". Only if its server is dead for good: {} && {} && {}",
+        remedy::host::delete_at_once(namespace, host),
+        remedy::host::let_go(namespace, host, 0),
         host_is_gone(observed)
     )
 }

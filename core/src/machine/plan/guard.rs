@@ -10,11 +10,10 @@ use super::stage::running;
 use super::{Action, Plan, correct, hypervisor, release, stopped};
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::api::names::{
-    ANNOTATION_HOST, ANNOTATION_PAUSED, LABEL_CLUSTER, MANAGER_ACCOUNT, provider_ids,
-};
+use crate::api::names::{ANNOTATION_HOST, ANNOTATION_PAUSED, LABEL_CLUSTER, provider_ids};
 use crate::kubeadm::version;
 use crate::node::Marker;
+use crate::remedy;
 
 /// The first of the checklist that applies: it waits for that, or does that first.
 pub(super) fn first(observed: &Observed) -> Option<Plan> {
@@ -52,9 +51,9 @@ fn claimed_twice(observed: &Observed) -> Option<Plan> {
         return None;
     };
     let message = format!(
-        "Hosts {} all have spec.consumerRef of this Machine, for example because one was created from the YAML of another; nothing is done to any of them. Delete all but the one that it runs on; each Host says whether its server has the marker: kubectl -n {} get hosts -o wide",
+        "Hosts {} all have spec.consumerRef of this Machine, for example because one was created from the YAML of another; nothing is done to any of them. Delete all but the one that it runs on; each Host says whether its server has the marker: {}",
         observed.claims.join(", "),
-        observed.marker.namespace
+        remedy::host::all_messages(&observed.marker.namespace)
     );
     Some(stopped(observed, Reason::ClaimedTwice, message))
 }
@@ -83,9 +82,11 @@ fn moved(observed: &Observed) -> Option<Plan> {
     } = &observed.marker;
     let message = format!(
         "Host {bears} has the claim of this Machine, but {other}; nothing is done. Check which server has /var/lib/tatara/owner.json with uid {}. \
-         If it is the server of {bears}: kubectl -n {namespace} annotate --overwrite machine {machine} {ANNOTATION_HOST}={bears}. \
-         If it is the server of {named}: kubectl -n {namespace} delete host {bears} --wait=false, and restore the claim of {named}: {}",
+         If it is the server of {bears}: {}. \
+         If it is the server of {named}: {}, and restore the claim of {named}: {}",
         observed.uid(),
+        remedy::machine::set_host(namespace, machine, bears),
+        remedy::host::delete_at_once(namespace, bears),
         give_back(observed, named)
     );
     // a Host that only its marker connects with the Machine wakes nobody when it goes
@@ -157,8 +158,11 @@ fn problem(observed: &Observed) -> Option<Finding> {
         return no(
             Reason::InvalidConfiguration,
             format!(
-                "spec.providerSpec is for provider {is}, but this Machine was created with provider {was}; its host or virtual machine is left alone. Set spec.providerSpec back, in the manager's name: kubectl -n {} edit --as={MANAGER_ACCOUNT} machine {}",
-                observed.marker.namespace, observed.marker.machine
+                "spec.providerSpec is for provider {is}, but this Machine was created with provider {was}; its host or virtual machine is left alone. Set spec.providerSpec back, in the manager's name: {}",
+                remedy::machine::edit_as_manager(
+                    &observed.marker.namespace,
+                    &observed.marker.machine
+                )
             ),
         );
     }

@@ -4,6 +4,7 @@ use super::super::observed::{Observed, Placement};
 use super::super::own_node;
 use super::update;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
+use crate::remedy;
 use crate::{NodeView, Why};
 
 /// Condition `NodeHealthy` of a Machine that has this Node.
@@ -83,8 +84,8 @@ pub fn gone(observed: &Observed) -> Finding {
         String::new()
     } else {
         format!(
-            ". If the host has no kubelet any more: kubectl -n {} delete machine {}",
-            marker.namespace, marker.machine
+            ". If the host has no kubelet any more: {}",
+            remedy::machine::delete(&marker.namespace, &marker.machine)
         )
     };
     let message = format!(

@@ -11,6 +11,7 @@ use super::{Action, Plan, drain};
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{HOOK_PRE_DRAIN, HOOK_PRE_TERMINATE};
+use crate::remedy;
 
 /// How soon the Node of a Machine that a hook holds after its drain is looked at again: pods that came since are evicted.
 const HELD_AGAIN: Duration = Duration::from_secs(30);
@@ -60,26 +61,24 @@ fn held_by(observed: &Observed, prefix: &str, what: &str) -> Option<Finding> {
         let rest = key.strip_prefix(prefix);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     });
-    let (mut names, mut removed) = (Vec::new(), Vec::new());
+    let (mut names, mut keys) = (Vec::new(), Vec::new());
     for (key, owner) in hooks {
         let owner = match owner.as_str() {
             "" => String::new(),
             owner => format!(" (owner: {owner})"),
         };
         names.push(format!("{key}{owner}"));
-        removed.push(format!("{key}-"));
+        keys.push(key.as_str());
     }
     if names.is_empty() {
         return None;
     }
     let marker = &observed.marker;
     let message = format!(
-        "not {what} while it has the annotation{} {}: the owner removes it when it is done. If that no longer runs: kubectl -n {} annotate machine {} {}",
+        "not {what} while it has the annotation{} {}: the owner removes it when it is done. If that no longer runs: {}",
         if names.len() == 1 { "" } else { "s" },
         names.join(", "),
-        marker.namespace,
-        marker.machine,
-        removed.join(" ")
+        remedy::machine::remove_hooks(&marker.namespace, &marker.machine, &keys)
     );
     Some(deleting(Reason::WaitingForHook, message))
 }

@@ -9,9 +9,8 @@ use kube::ResourceExt;
 use super::super::observed::{Observed, VirtualMachine};
 use super::{Acquire, Action, Plan, stopped};
 use crate::Next;
-use crate::api::names::{ANNOTATION_HYPERVISOR, MANAGER_ACCOUNT, ssh_secret};
+use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::remedy;
-use crate::words::word;
 
 /// What is known of the Secret, or of other Hypervisors, may be old.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(30);
@@ -44,9 +43,8 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
         |annotation| format!("annotation {ANNOTATION_HYPERVISOR} names Hypervisor {annotation}"),
     );
     let message = format!(
-        "{named}, but {says}; nothing is created or deleted, because only the gateway of Hypervisor {really} can do that. Set the annotation back: kubectl -n {} annotate --overwrite --as={MANAGER_ACCOUNT} machine {name} {ANNOTATION_HYPERVISOR}={}",
-        observed.marker.namespace,
-        word(really)
+        "{named}, but {says}; nothing is created or deleted, because only the gateway of Hypervisor {really} can do that. Set the annotation back: {}",
+        remedy::machine::set_hypervisor(&observed.marker.namespace, name, really)
     );
     Some(Plan {
         next: Next::After(LOOK_AGAIN),

@@ -7,7 +7,6 @@ use super::super::observed::{Contact, Observed, Unheld};
 use crate::node::Ownership;
 use crate::proof::Proof;
 use crate::remedy;
-use crate::words::word;
 
 /// How soon a Host that a Machine chose and does not have is asked again.
 pub(super) const ASK_AGAIN: Duration = Duration::from_secs(30);
@@ -77,15 +76,7 @@ fn is_marked(observed: &Observed, contact: &Contact) -> bool {
 
 pub(super) fn give_back(observed: &Observed, host: &str) -> String {
     let marker = &observed.marker;
-    format!(
-        "kubectl -n {} patch host {} --type=merge -p '{{\"spec\":{{\"consumerRef\":{{\"name\":\"{}\",\"uid\":\"{}\",\"cluster\":\"{}\",\"releasing\":{}}}}}}}'",
-        marker.namespace,
-        word(host),
-        marker.machine,
-        marker.uid,
-        marker.cluster,
-        observed.is_deleting()
-    )
+    remedy::host::claim(&marker.namespace, host, marker, observed.is_deleting())
 }
 
 /// The command with which the user confirms that nothing of this Machine runs any more.

@@ -8,7 +8,7 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::machine_uid;
 use crate::node::{Marker, Observation};
 use crate::proof::{Evidence, Proof};
-use crate::{Next, words};
+use crate::{Next, remedy};
 
 /// How soon a Node that was deleted is looked for again: its delete event wakes its former Machine.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -42,8 +42,7 @@ pub(super) fn displace(observed: &Observed, seen: &Observation, namesake: &Names
         _ => String::new(),
     };
     let marker = &observed.marker;
-    let delete = format!("delete node {}", words::word(name));
-    let delete = words::in_workload(&marker.namespace, &marker.cluster, &delete);
+    let delete = remedy::workload::delete_node(&marker.namespace, &marker.cluster, name);
     let rest = if observed.machine.is_owned() {
         "register this server as a Host of another name, which its Node gets"
     } else {

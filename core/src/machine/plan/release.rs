@@ -12,9 +12,9 @@ use super::lost_claim::host_is_gone;
 use super::{Action, Plan, known_node, retained};
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::api::names::ANNOTATION_PAUSED;
 use crate::node::{JobKind, Observation};
 use crate::proof::Proof;
+use crate::remedy;
 
 /// The host is being reset. If it does not answer, or its reset fails, nothing proves that its pods have ended: the Machine
 /// and its Node stay until the time limit, with which the user authorises abandoning the host.
@@ -120,8 +120,8 @@ fn left_alone(observed: &Observed, held: &Infrastructure) -> Plan {
     let name = &held.name;
     let message = if reason == Reason::Paused {
         format!(
-            "Host {name} was released, and is not reset while it is paused: kubectl -n {} annotate host {name} {ANNOTATION_PAUSED}-",
-            observed.marker.namespace
+            "Host {name} was released, and is not reset while it is paused: {}",
+            remedy::resume("host", &observed.marker.namespace, name)
         )
     } else {
         format!(
@@ -345,11 +345,9 @@ fn reason(held: &Infrastructure) -> Option<Reason> {
 /// The command with which the user authorises abandoning a machine that does not answer.
 pub fn time_limit(observed: &Observed) -> String {
     format!(
-        "kubectl -n {} patch machine {} --type=merge -p \
-         '{{\"spec\":{{\"deletion\":{{\"hostReleaseTimeoutSeconds\":60}}}}}}'. 60 s after its deletion, at once where those have passed, this \
+        "{}. 60 s after its deletion, at once where those have passed, this \
          Machine is removed, and its pods may start elsewhere{}",
-        observed.marker.namespace,
-        observed.machine.name_any(),
+        remedy::machine::limit_release(&observed.marker.namespace, &observed.machine.name_any()),
         turn_stays(observed)
     )
 }

@@ -13,7 +13,6 @@ use crate::api::machine_stage::{
     ChangeKind, ChangeStep, Clock, ReportedChange, ReportedStage, StageName,
 };
 use crate::remedy;
-use crate::words::word;
 
 /// After how much work a stage is stuck; `None` for one that lasts, or waits for others alone.
 const fn limit(stage: StageName) -> Option<Duration> {
@@ -166,7 +165,7 @@ fn add(plan: &mut Plan, said: &str, what: Option<String>, look: &str) {
 
 /// What shows what is done in a stage.
 fn look(observed: &Observed, stage: StageName) -> String {
-    let (namespace, machine) = (&observed.marker.namespace, word(&observed.marker.machine));
+    let (namespace, machine) = (&observed.marker.namespace, &observed.marker.machine);
     let host = observed.held().map_or("HOST", |held| held.name.as_str());
     match stage {
         StageName::Preparing
@@ -175,10 +174,13 @@ fn look(observed: &Observed, stage: StageName) -> String {
         | StageName::Finishing => logs(observed),
         StageName::Registering => kubelet(observed),
         StageName::Releasing => format!(
-            "What its reset waits for: kubectl -n {namespace} describe host {}",
-            word(host)
+            "What its reset waits for: {}",
+            remedy::conditions("host", namespace, host)
         ),
-        _ => format!("What happened: kubectl -n {namespace} events --for machine/{machine}"),
+        _ => format!(
+            "What happened: {}",
+            remedy::machine::events(namespace, machine)
+        ),
     }
 }
 

@@ -7,6 +7,7 @@ use super::super::observed::{Lookup, Observed, Placement};
 use super::{Plan, drain};
 use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status};
 use crate::api::names::ANNOTATION_HOST_IS_GONE;
+use crate::remedy;
 
 /// Where a Machine is in its life: a summary for people; conditions are authoritative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -127,11 +128,10 @@ fn with_member(observed: &Observed, mut finding: Finding) -> Finding {
         let first = first.trim_end_matches('.');
         let marker = &observed.marker;
         let also = format!(
-            "Its etcd member {} was added and does not vote yet: until it does, no other control plane of Cluster {} joins, leaves or is updated. Only if its server is lost for good: kubectl -n {} delete machine {}, which removes the member",
+            "Its etcd member {} was added and does not vote yet: until it does, no other control plane of Cluster {} joins, leaves or is updated. Only if its server is lost for good: {}, which removes the member",
             member.label(),
             marker.cluster,
-            marker.namespace,
-            marker.machine
+            remedy::machine::delete(&marker.namespace, &marker.machine)
         );
         let said = format!("{first}. {also}\n{rest}");
         finding.reword(said.trim_end());
@@ -188,8 +188,8 @@ fn armed(observed: &Observed) -> Option<Finding> {
         )
     };
     let message = format!(
-        "annotation {ANNOTATION_HOST_IS_GONE} {what}. If that is not intended, remove it: kubectl -n {} annotate machine {} {ANNOTATION_HOST_IS_GONE}-",
-        observed.marker.namespace, observed.marker.machine
+        "annotation {ANNOTATION_HOST_IS_GONE} {what}. If that is not intended, remove it: {}",
+        remedy::machine::take_back_gone(&observed.marker.namespace, &observed.marker.machine)
     );
     Some(Finding::no(ConditionType::HostIsGoneUsed, reason, message))
 }

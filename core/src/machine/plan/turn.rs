@@ -7,7 +7,6 @@ use crate::api::cluster::{Turn, TurnAction};
 use crate::control_plane::Purpose;
 use crate::node::Marker;
 use crate::remedy;
-use crate::words::word;
 
 /// Whether the Machine has the turn for this.
 pub fn has_turn(observed: &Observed, cluster: &ObservedCluster, action: TurnAction) -> bool {
@@ -78,11 +77,11 @@ pub fn busy(turn: &Turn, cluster_uid: &str, marker: &Marker) -> String {
             marker.cluster
         );
     }
-    let (namespace, named) = (&marker.namespace, word(&turn.name));
-    let name = &turn.name;
+    let (namespace, name) = (&marker.namespace, &turn.name);
     let does = Purpose::of(turn.action).does;
     let cancel = if turn.action == TurnAction::Join {
-        format!("; to cancel its join: kubectl -n {namespace} delete machine {named}")
+        let delete = remedy::machine::delete(namespace, name);
+        format!("; to cancel its join: {delete}")
     } else {
         String::new()
     };

@@ -4,6 +4,7 @@ use super::super::observed::Observed;
 use super::{correct, update};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::kubeadm::KubernetesVersion;
+use crate::remedy;
 use crate::settings::{self, Rollout};
 use crate::{NodeView, Why};
 
@@ -69,7 +70,8 @@ fn settings_differ(observed: &Observed) -> Option<Why> {
     (!behind.kept.is_empty()).then(|| {
         let cause = format!("{since}: {differences}. These cannot change on a running node:");
         let or = replaced(observed);
-        let remedy = format!("set them back: kubectl -n {namespace} edit cluster {name}{or}");
+        let edit = remedy::cluster::edit(namespace, name);
+        let remedy = format!("set them back: {edit}{or}");
         Why::new(Reason::NeedsReplacement, cause).remedied(remedy)
     })
 }
@@ -82,7 +84,8 @@ fn replaced(observed: &Observed) -> String {
     } else {
         ""
     };
-    format!("; or replace the Machine{unless}: kubectl -n {namespace} delete machine {name}")
+    let delete = remedy::machine::delete(namespace, name);
+    format!("; or replace the Machine{unless}: {delete}")
 }
 
 /// Other versions run than the spec wants, and that is left: an edit of what is prepared over SSH is carried out.

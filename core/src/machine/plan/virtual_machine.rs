@@ -8,6 +8,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::observed::{Contact, GatewayView, Infrastructure, Observed, VirtualMachine};
 use super::{Acquire, Action, Plan, Power, after_deletion, correct, hypervisor, known_node};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
+use crate::remedy;
 use crate::wire::{Image, ImageCode, ImageState, Machine, MachineState};
 use crate::{AttemptRecord, Next, backoff};
 
@@ -71,10 +72,7 @@ fn gone(observed: &Observed, hypervisor: &str) -> String {
         "its virtual machine no longer exists on Hypervisor {hypervisor}, and a Machine is never built twice"
     );
     let (marker, after) = (&observed.marker, after_deletion(observed));
-    let delete = format!(
-        "kubectl -n {} delete machine {}",
-        marker.namespace, marker.machine
-    );
+    let delete = remedy::machine::delete(&marker.namespace, &marker.machine);
     if observed.acts_as_control_plane() {
         format!(
             "{what}. Of several control planes, while etcd has its quorum, delete this Machine ({after}): {delete}. An only one had the only copy of the state of Cluster {}: bring its disk and definition back there, or delete the Cluster, which resets all its machines, and apply it again",

@@ -5,6 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::{Plan, drain, leaving, release};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::machine::observed::{Infrastructure, Observed};
+use crate::remedy;
 
 /// What its host still has to prove.
 pub(super) fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
@@ -25,8 +26,8 @@ fn by_hand(observed: &Observed, held: &Infrastructure) -> String {
         "keeps running; leave it as it is".to_owned()
     } else {
         format!(
-            "keeps running. When it is no longer needed: kubectl -n {} delete machine {} (its pods are evicted first)",
-            observed.marker.namespace, observed.marker.machine
+            "keeps running. When it is no longer needed: {} (its pods are evicted first)",
+            remedy::machine::delete(&observed.marker.namespace, &observed.marker.machine)
         )
     };
     format!(

@@ -80,8 +80,9 @@ pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
     }
     let node = known_node(observed).filter(|node| node.ready != Some(true))?;
     let message = format!(
-        "{differences}; waiting until Node {} is Ready. If its machine is off, power it on; if it is lost: kubectl -n {} delete machine {}",
-        node.name, observed.marker.namespace, observed.marker.machine
+        "{differences}; waiting until Node {} is Ready. If its machine is off, power it on; if it is lost: {}",
+        node.name,
+        remedy::machine::delete(&observed.marker.namespace, &observed.marker.machine)
     );
     Some(not(Reason::WaitingForNode, message))
 }

@@ -1,0 +1,58 @@
+//! What a person does to a Cluster, and to its CA Secret, which has the same records.
+
+use super::kubectl::{Object, as_manager};
+use super::machine;
+use crate::api::names::{
+    ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_SETTINGS_KEPT, ANNOTATION_TURN,
+};
+use crate::words::word;
+
+/// Edits a Cluster.
+pub fn edit(namespace: &str, cluster: &str) -> String {
+    Object::cluster(namespace, cluster).command("edit")
+}
+
+/// Deletes a Cluster, which resets all of its hosts, and waits until it is gone.
+pub fn delete(namespace: &str, cluster: &str) -> String {
+    Object::cluster(namespace, cluster).delete()
+}
+
+/// Records the UID of the Machine that created the control plane: sets [`ANNOTATION_INITIALIZED`].
+pub fn record(namespace: &str, cluster: &str, uid: &str) -> String {
+    Object::cluster(namespace, cluster).annotate(ANNOTATION_INITIALIZED, word(uid))
+}
+
+/// The same by the name of the Machine, whose UID is read.
+pub fn record_machine(namespace: &str, cluster: &str, machine: &str) -> String {
+    let uid = format!("$({})", machine::uid(namespace, machine));
+    Object::cluster(namespace, cluster).annotate(ANNOTATION_INITIALIZED, &uid)
+}
+
+/// Corrects [`ANNOTATION_INITIALIZED`] of a Cluster (`cluster`) or of its CA Secret (`secret`),
+/// which the manager's account alone may change.
+pub fn correct_record(namespace: &str, kind: &str, object: &str, uid: &str) -> String {
+    let verb = as_manager("annotate --overwrite");
+    Object::of(kind, namespace, object).set(&verb, ANNOTATION_INITIALIZED, word(uid))
+}
+
+/// Removes [`ANNOTATION_TURN`] from a Cluster (`cluster`) or from its CA Secret (`secret`).
+pub fn remove_turn(namespace: &str, kind: &str, object: &str) -> String {
+    Object::of(kind, namespace, object).unannotate(ANNOTATION_TURN)
+}
+
+/// That what a Machine ran on is destroyed, erased or disconnected for good, where the Machine does
+/// not exist any more: sets [`ANNOTATION_HOST_IS_GONE`].
+pub fn say_gone(namespace: &str, cluster: &str, uid: &str) -> String {
+    Object::cluster(namespace, cluster).annotate(ANNOTATION_HOST_IS_GONE, word(uid))
+}
+
+/// Takes that back: removes [`ANNOTATION_HOST_IS_GONE`].
+pub fn take_back_gone(namespace: &str, cluster: &str) -> String {
+    Object::cluster(namespace, cluster).unannotate(ANNOTATION_HOST_IS_GONE)
+}
+
+/// Applies settings that were edited under a release that applied none: removes
+/// [`ANNOTATION_SETTINGS_KEPT`].
+pub fn apply_settings(namespace: &str, cluster: &str) -> String {
+    Object::cluster(namespace, cluster).unannotate(ANNOTATION_SETTINGS_KEPT)
+}
