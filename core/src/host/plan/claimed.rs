@@ -10,8 +10,7 @@ use super::{
 use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::installation::WipePolicy;
 use crate::node::{Follow, JobKind};
-use crate::words::word;
-use crate::{Next, claim};
+use crate::{Next, claim, remedy};
 
 /// It was not asked in this pass: a unit is followed, or its turn is later.
 pub(super) fn not_asked(observed: &Observed, now: Timestamp) -> Plan {
@@ -123,8 +122,8 @@ pub(super) fn by_machine(observed: &Observed) -> Plan {
     let reason = if observed.host.spec.maintenance {
         let namespace = observed.host.namespace().unwrap_or_default();
         message = format!(
-            "{message}; spec.maintenance is true: that Machine stays on it, and no other claims it afterwards. To empty it: kubectl -n {namespace} delete machine {}",
-            word(name)
+            "{message}; spec.maintenance is true: that Machine stays on it, and no other claims it afterwards. To empty it: {}",
+            remedy::machine::delete(&namespace, name)
         );
         Reason::Maintenance
     } else {

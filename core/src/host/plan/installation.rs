@@ -10,9 +10,9 @@ use super::{Action, Plan, State, TRY_AGAIN, is_deleted, unavailable};
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::installation::{Cause, Installation, Phase, Record};
-use crate::api::names::{ANNOTATION_INSTALLATION, ANNOTATION_REINSTALL};
 use crate::host::{ContactError, PowerState};
 use crate::installer::{BaseState, Failure, Report};
+use crate::remedy;
 
 /// How often the power of a host is asked for while it installs: it switches itself off at the end.
 const LOOK_AGAIN: Duration = Duration::from_secs(15);
@@ -299,18 +299,19 @@ fn starting(observed: &Observed, record: &Record, is_late: bool) -> Plan {
 /// Nothing more is done until the user has decided.
 fn failed(observed: &Observed, record: &Record) -> Plan {
     let cause = record.cause.unwrap_or(Cause::Unreadable);
-    let host = format!(
-        "-n {} annotate host {}",
+    let (namespace, host) = (
         observed.host.namespace().unwrap_or_default(),
-        observed.host.name_any()
+        observed.host.name_any(),
     );
     let message = format!(
-        "{}. To try again: kubectl {host} {ANNOTATION_REINSTALL}=DISK (serial number or WWN, as in spec.rootDeviceHints); to \
-         continue with the system that is on the host: kubectl {host} {ANNOTATION_INSTALLATION}-",
+        "{}. To try again: {} (serial number or WWN, as in spec.rootDeviceHints); to \
+         continue with the system that is on the host: {}",
         record
             .message
             .as_deref()
-            .unwrap_or("the installation failed")
+            .unwrap_or("the installation failed"),
+        remedy::host::reinstall(&namespace, &host),
+        remedy::host::keep_system(&namespace, &host)
     );
     let mut plan = unavailable(
         State::Quarantined,

@@ -6,7 +6,7 @@ use super::super::observed::Observed;
 use super::{Plan, claimed, consumer};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::node::Observation;
-use crate::words::word;
+use crate::remedy;
 
 /// The marker is written before kubeadm is started. Without it, traces of Kubernetes on the server may be those of the
 /// Machine: a `kubeadm reset` would destroy a node whose `/var` is not mounted.
@@ -21,9 +21,8 @@ pub fn marker(observed: &Observed, seen: &Observation) -> Option<Plan> {
             "It has the control plane of Cluster {cluster}: if it was erased, see docs/operating.md#dead-control-plane"
         ),
         None => format!(
-            "Only if it was erased: kubectl -n {} delete machine {}",
-            observed.host.namespace().unwrap_or_default(),
-            word(machine)
+            "Only if it was erased: {}",
+            remedy::machine::delete(&observed.host.namespace().unwrap_or_default(), machine)
         ),
     };
     let message = format!(

@@ -9,7 +9,7 @@ use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::host::ConsumerRef;
 use crate::node::{Marker, Owner};
-use crate::words::word;
+use crate::remedy;
 
 /// Ours by its marker, and not its Machine's by its claim: a live node, for all we know, as after the
 /// restore of an old backup. It is never reset without a command of the user. The claim of another Machine
@@ -70,7 +70,8 @@ pub(super) fn end(owner: Option<&Owner>, command: &str) -> String {
             marker.namespace, marker.cluster
         ),
         _ => format!(
-            "it may be a live node. Drain it first (kubectl drain NODE --ignore-daemonsets --delete-emptydir-data, with the kubeconfig of its cluster). To reset it, which ends its pods at once: {command}"
+            "it may be a live node. Drain it first ({}, with the kubeconfig of its cluster). To reset it, which ends its pods at once: {command}",
+            remedy::workload::drain()
         ),
     }
 }
@@ -85,15 +86,14 @@ fn other_claim(observed: &Observed, other: &ConsumerRef) -> String {
     let machine = &other.name;
     let then = if observed.consumer.exists() && !observed.consumer.is_begun() {
         format!(
-            "To free the Host of that claim: kubectl -n {namespace} delete machine {}",
-            word(machine)
+            "To free the Host of that claim: {}",
+            remedy::machine::delete(&namespace, machine)
         )
     } else {
         format!(
             "Register the Host again without that claim (needs jq; {host}-before.json has what it was): \
-             kubectl -n {namespace} get host {host} -o json >{host}-before.json && \
-             jq '.metadata |= {{name, namespace, labels: (.labels // {{}})}} | del(.spec.consumerRef, .status)' {host}-before.json >{host}.json && \
-             kubectl -n {namespace} delete host {host} && kubectl apply -f {host}.json. Its condition Clean then has the next command"
+             {}. Its condition Clean then has the next command",
+            remedy::host::register_again(&namespace, &host)
         )
     };
     format!(
@@ -102,15 +102,6 @@ fn other_claim(observed: &Observed, other: &ConsumerRef) -> String {
 }
 
 fn claim_command(observed: &Observed, marker: &Marker, releasing: bool) -> String {
-    let claim = format!(
-        "{{\"spec\":{{\"consumerRef\":{{\"name\":\"{}\",\"uid\":\"{}\",\"cluster\":\"{}\",\"releasing\":{releasing}}}}}}}",
-        word(&marker.machine),
-        word(&marker.uid),
-        word(&marker.cluster)
-    );
-    format!(
-        "kubectl -n {} patch host {} --type=merge -p '{claim}'",
-        observed.host.namespace().unwrap_or_default(),
-        observed.host.name_any(),
-    )
+    let namespace = observed.host.namespace().unwrap_or_default();
+    remedy::host::claim(&namespace, &observed.host.name_any(), marker, releasing)
 }

@@ -15,6 +15,7 @@ use crate::api::installation::WipePolicy;
 use crate::api::names::FINALIZER_IN_USE;
 use crate::node::{Observation, Owner, Ownership};
 use crate::proof::{Clean, Evidence, Proof};
+use crate::remedy;
 use crate::{Next, claim};
 
 /// Its marker cannot be read, and may be Tatara's: a claim stays until a person has checked.
@@ -129,8 +130,7 @@ fn runs_on(observed: &Observed, machine: &str, other: &str) -> String {
             "this one is removed once it answers without the marker; if it is off for good: {anyway}"
         )
     } else {
-        let name = observed.host.name_any();
-        format!("kubectl -n {namespace} delete host {name} --wait=false")
+        remedy::host::delete_at_once(&namespace, &observed.host.name_any())
     };
     format!(
         ". Its server does not answer. Machine {machine} runs on Host {other} (its server has the Machine's marker): {remedy}"
@@ -294,9 +294,7 @@ pub fn abandoned(observed: &Observed) -> Plan {
         },
         _ => None,
     };
-    let command = format!(
-        "kubectl -n {namespace} patch host {name} --type=merge -p '{{\"spec\":{{\"consumerRef\":{{\"releasing\":true}}}}}}'"
-    );
+    let command = remedy::host::release(&namespace, &name);
     unavailable(
         State::Claimed,
         Reason::MachineGone,

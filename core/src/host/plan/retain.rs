@@ -7,6 +7,7 @@ use super::{ASK_AGAIN, Action, Plan, State, TRY_AGAIN, consumer, unavailable};
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::node::{JobKind, Observation, Owner};
+use crate::remedy;
 
 /// Its data is kept. Its kubelet would bring the node back into the cluster, and its pods would go on beside their successors:
 /// both end.
@@ -50,10 +51,9 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
 
 /// Left as its Machine left it.
 pub fn kept(observed: &Observed) -> Plan {
-    let command = format!(
-        "kubectl -n {} patch host {} --type=merge -p '{{\"spec\":{{\"wipePolicy\":\"reset\"}}}}'",
-        observed.host.namespace().unwrap_or_default(),
-        observed.host.name_any(),
+    let command = remedy::host::wipe(
+        &observed.host.namespace().unwrap_or_default(),
+        &observed.host.name_any(),
     );
     let machine = consumer(observed).map_or("", |consumer| consumer.name.as_str());
     unavailable(
