@@ -13,6 +13,7 @@ use crate::api::{Host, Hypervisor, Machine};
 use crate::control_plane::{Member, Members, orphan};
 use crate::machine::is_begun;
 use crate::machine::plan::claim::rests;
+use crate::remedy;
 
 /// The label of each Node that kubeadm made a control plane.
 const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
@@ -72,7 +73,9 @@ impl Fleet {
         let host = self.hosts.iter().find(lacks_addresses).map(|host| {
             let (name, namespace) = (host.name_any(), host.namespace().unwrap_or_default());
             format!(
-                "Host {name} has not reported its addresses, and may be its server: make it reachable (kubectl -n {namespace} describe host {name}). Only if it is certainly another server: kubectl -n {namespace} delete host {name}, and register it again later"
+                "Host {name} has not reported its addresses, and may be its server: make it reachable ({}). Only if it is certainly another server: {}, and register it again later",
+                remedy::conditions("host", &namespace, &name),
+                remedy::host::delete(&namespace, &name)
             )
         });
         let machine = || {
@@ -166,8 +169,8 @@ fn on(host: &Host, member: &Member) -> Option<String> {
         )),
         // its conditions are those of before
         None if host.annotations().contains_key(ANNOTATION_PAUSED) => Some(format!(
-            "Host {name} has its name or address, and is paused, so that nobody looks whether it is clean; if it may be looked at: kubectl -n {} annotate host {name} {ANNOTATION_PAUSED}-",
-            host.namespace().unwrap_or_default()
+            "Host {name} has its name or address, and is paused, so that nobody looks whether it is clean; if it may be looked at: {}",
+            remedy::resume("host", &host.namespace().unwrap_or_default(), &name)
         )),
         None if holds(ConditionType::Clean)
             && (holds(ConditionType::Reachable) || conditions.is_some_and(|all| rests(all))) =>

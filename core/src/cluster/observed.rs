@@ -12,6 +12,7 @@ use crate::control_plane::orphan::Facts;
 use crate::control_plane::turn::Doubt;
 use crate::control_plane::{Member, Members};
 use crate::kubeadm::{Endpoint, KubernetesVersion};
+use crate::remedy;
 use crate::settings::Settings;
 use crate::trouble::Trouble;
 
@@ -205,7 +206,8 @@ impl Moves {
             .is_some_and(|(recorded, due)| *recorded >= due);
         let remedy = if is_forsaken && is_raised {
             format!(
-                ". kubeadm's record says {due}, which no control-plane Machine wants now. It is set back when the next control plane joins, as in: tatara rollout restart NAME, of a MachineDeployment of three. Without one, set spec.versions of the control plane to {due} again"
+                ". kubeadm's record says {due}, which no control-plane Machine wants now. It is set back when the next control plane joins, as in: {}, of a MachineDeployment of three. Without one, set spec.versions of the control plane to {due} again",
+                remedy::restart_some()
             )
         } else {
             String::new()

@@ -6,6 +6,7 @@ use crate::Why;
 use crate::api::cluster_provider_spec::ProfileSettings;
 use crate::api::conditions::{Finding, Reason};
 use crate::api::names::{PROFILE_MANAGER, profile_kubeconfig_secret};
+use crate::remedy;
 
 /// Longest namespace and name together that Argo CD integrations can make a label value of.
 const LONGEST_REFERENCE: usize = 62;
@@ -32,8 +33,11 @@ pub(super) fn definition_missing() -> Finding {
     Finding::no(
         CONDITION,
         Reason::DefinitionMissing,
-        "the management cluster does not serve clusterprofiles.multicluster.x-k8s.io; install its \
-         CustomResourceDefinition: kubectl apply --server-side -f templates/install/if-missing/",
+        format!(
+            "the management cluster does not serve clusterprofiles.multicluster.x-k8s.io; install its \
+             CustomResourceDefinition: {}",
+            remedy::definition::apply_cluster_profile()
+        ),
     )
 }
 
@@ -147,9 +151,10 @@ pub fn kept(namespace: &str, name: &str, lost: &[&str]) -> Result<(), Finding> {
 fn not_kept(namespace: &str, name: &str, parts: &[&str]) -> Finding {
     let message = format!(
         "ClusterProfile {namespace}/{name}: the API server does not store {} as written: the installed CustomResourceDefinition \
-         lacks them, or an admission webhook changes them. Update the definition (kubectl apply --server-side -f \
-         templates/install/if-missing/), or exempt ClusterProfiles of {} from the webhook",
+         lacks them, or an admission webhook changes them. Update the definition ({}), or exempt \
+         ClusterProfiles of {} from the webhook",
         parts.join(", "),
+        remedy::definition::apply_cluster_profile(),
         PROFILE_MANAGER,
     );
     Finding::no(CONDITION, Reason::Refused, message)

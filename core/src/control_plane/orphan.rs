@@ -19,7 +19,7 @@ use super::members::{Member, MemberId, Members};
 use super::peers::{Sign, Watch};
 use super::quorum::{Change, Obstacle, permits};
 use crate::api::cluster::TurnAction;
-use crate::{NodeView, words};
+use crate::{NodeView, remedy};
 
 /// For how long it must be seen not to serve: a server may be restarted, or moved to another rack.
 pub const SILENT_FOR: SignedDuration = SignedDuration::from_mins(15);
@@ -146,11 +146,7 @@ pub fn message(
 ) -> String {
     let (label, urls, id) = (member.label(), member.peer_urls.join(", "), member.id);
     let node = if member.is_started() {
-        let delete = words::in_workload(
-            namespace,
-            cluster,
-            &format!("delete node {}", words::word(&label)),
-        );
+        let delete = remedy::workload::delete_node(namespace, cluster, &label);
         format!("; then {delete}")
     } else {
         String::new()

@@ -7,10 +7,10 @@ use super::observed::{AbandonedMachine, Observed};
 use crate::api::Hypervisor;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::api::hypervisor::HypervisorResources;
-use crate::api::names::{ANNOTATION_GIVEN_UP, ANNOTATION_PAUSED};
+use crate::api::names::ANNOTATION_PAUSED;
 use crate::hypervisor::{Connectivity, View};
+use crate::remedy;
 use crate::wire::Capacity;
-use crate::words::word;
 use crate::{Next, backoff, finalizers};
 
 /// Where a Hypervisor is in its life: a summary for people; conditions are authoritative.
@@ -270,9 +270,11 @@ fn known(observed: &Observed) -> Option<Finding> {
         Err(error) => {
             let hypervisor = &observed.hypervisor;
             let message = format!(
-                "{error}: kubectl -n {} annotate hypervisor {} {ANNOTATION_GIVEN_UP}-. Until then no virtual machine is deleted for it, and no Machine here is removed by hostReleaseTimeoutSeconds or tatara.dev/host-is-gone",
-                hypervisor.namespace().unwrap_or_default(),
-                hypervisor.name_any()
+                "{error}: {}. Until then no virtual machine is deleted for it, and no Machine here is removed by hostReleaseTimeoutSeconds or tatara.dev/host-is-gone",
+                remedy::hypervisor::remove_given_up(
+                    &hypervisor.namespace().unwrap_or_default(),
+                    &hypervisor.name_any()
+                )
             );
             return Some(Finding::no(
                 ConditionType::MachinesKnown,
@@ -316,10 +318,12 @@ fn abandoned(hypervisor: &Hypervisor, given_up: &[AbandonedMachine]) -> Finding 
         ConditionType::MachinesKnown,
         Reason::EndingGivenUp,
         format!(
-            "virtual machines of Machines that were removed before these could be deleted (hostReleaseTimeoutSeconds or tatara.dev/host-is-gone) may still run here; each is deleted when the gateway answers: {}. Bring it back. Only if that server never starts again, for then nothing deletes these any more: kubectl -n {} delete hypervisor {}",
+            "virtual machines of Machines that were removed before these could be deleted (hostReleaseTimeoutSeconds or tatara.dev/host-is-gone) may still run here; each is deleted when the gateway answers: {}. Bring it back. Only if that server never starts again, for then nothing deletes these any more: {}",
             listed(named),
-            hypervisor.namespace().unwrap_or_default(),
-            hypervisor.name_any()
+            remedy::hypervisor::delete(
+                &hypervisor.namespace().unwrap_or_default(),
+                &hypervisor.name_any()
+            )
         ),
     )
 }
@@ -357,17 +361,14 @@ fn left_over(observed: &Observed) -> Finding {
 /// With the credentials that the manager uses, where these are a token.
 fn delete_command(hypervisor: &Hypervisor, id: &str) -> String {
     let spec = &hypervisor.spec;
-    let secret = format!(
-        "kubectl -n {} get secret {} -o",
-        hypervisor.namespace().unwrap_or_default(),
-        word(&spec.credentials_ref.name)
-    );
-    format!(
-        "{secret} jsonpath='{{.data.ca\\.crt}}' | base64 -d >{0}-gateway-ca.crt && \
-         curl -f -X DELETE --cacert {0}-gateway-ca.crt -H \"Authorization: Bearer $({secret} jsonpath='{{.data.token}}' | base64 -d)\" {1}/v1/machines/{2}",
-        hypervisor.name_any(),
-        spec.url.trim_end_matches('/'),
-        word(id)
+    remedy::hypervisor::delete_virtual_machine(
+        (
+            &hypervisor.namespace().unwrap_or_default(),
+            &hypervisor.name_any(),
+        ),
+        &spec.credentials_ref.name,
+        &spec.url,
+        id,
     )
 }
 

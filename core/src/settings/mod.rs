@@ -14,10 +14,11 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::letters::letters;
-use crate::api::names::{ANNOTATION_SETTINGS, ANNOTATION_SETTINGS_KEPT};
+use crate::api::names::ANNOTATION_SETTINGS;
 use crate::api::{ClusterProviderSpec, Machine};
 use crate::kubeadm::{self, Kept, feature_gates};
 use crate::node::JobKind;
+use crate::remedy;
 
 pub use record::{OfCluster, RecordStep, Rollout, kept, number, record_step, text, writing};
 
@@ -234,7 +235,8 @@ pub fn part(settings: &Settings, document: Kept) -> Settings {
 /// Differences that were made under a release that applied none, and how they are applied or undone.
 pub fn left(differences: &str, namespace: &str, cluster: &str) -> String {
     format!(
-        "{differences}. They were edited under an earlier release of Tatara, which applied none, so they are not applied by themselves. Set them back; or to apply them to all nodes, one after another: kubectl -n {namespace} annotate cluster {cluster} {ANNOTATION_SETTINGS_KEPT}-"
+        "{differences}. They were edited under an earlier release of Tatara, which applied none, so they are not applied by themselves. Set them back; or to apply them to all nodes, one after another: {}",
+        remedy::cluster::apply_settings(namespace, cluster)
     )
 }
 

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use super::super::observed::{MachineFact, Observed};
 use super::{Action, Plan};
 use crate::api::conditions::{ConditionType, Finding, Reason};
-use crate::api::names::{FINALIZER_CLUSTER, FINALIZER_PROFILE, LABEL_CLUSTER, MANAGER_ACCOUNT};
+use crate::api::names::{FINALIZER_CLUSTER, FINALIZER_PROFILE};
 use crate::remedy;
 use crate::words::counted;
 use crate::{Next, trouble};
@@ -119,8 +119,10 @@ fn unlabelled(observed: &Observed) -> String {
         observed.cluster.name_any(),
     );
     format!(
-        "; these Machines also belong to it, according to their Hosts or Nodes, but their label does not name it: {}. Delete each (kubectl -n {namespace} delete machine {first}), \
-         or restore its label (kubectl -n {namespace} label --overwrite --as={MANAGER_ACCOUNT} machine {first} {LABEL_CLUSTER}={name}), after which it is deleted with the Cluster",
-        observed.unlabelled.join(", ")
+        "; these Machines also belong to it, according to their Hosts or Nodes, but their label does not name it: {}. Delete each ({}), \
+         or restore its label ({}), after which it is deleted with the Cluster",
+        observed.unlabelled.join(", "),
+        remedy::machine::delete(&namespace, first),
+        remedy::machine::set_cluster(&namespace, first, &name)
     )
 }

@@ -11,7 +11,7 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::control_plane::health::Verdict;
 use crate::control_plane::orphan::{self, Kept};
 use crate::control_plane::{Member, MemberId, Members, Obstacle, quorum};
-use crate::words;
+use crate::remedy;
 
 const ETCD: ConditionType = ConditionType::EtcdHealthy;
 
@@ -69,11 +69,7 @@ pub fn removed(cluster: &Cluster, member: &Member, since: Timestamp) -> Finding 
     let node = if member.is_started() {
         format!(
             ". If a Node of it is left: {}",
-            words::in_workload(
-                &namespace,
-                &name,
-                &format!("delete node {}", words::word(&member.name))
-            )
+            remedy::workload::delete_node(&namespace, &name, &member.name)
         )
     } else {
         String::new()

@@ -10,6 +10,7 @@ use super::roll::Roll;
 use super::sets::{self, New};
 use super::{Action, SetUpdate, revision};
 use crate::api::names::ANNOTATION_DISABLE_CREATE;
+use crate::remedy;
 use crate::words::counted;
 
 /// What is to be done about the Machines that nobody controls.
@@ -80,12 +81,13 @@ pub fn plan(roll: &Roll) -> Adoption {
 fn refused(namespace: &str, orphan: &Orphan, differs: &[String]) -> String {
     let name = &orphan.name;
     format!(
-        "Machine {name} matches spec.selector and has no controller; it is not adopted, because it differs from the template in {}. Set the template to what the Machine has (kubectl -n {namespace} get machine {name} -o yaml), or remove from the Machine the label that spec.selector names",
+        "Machine {name} matches spec.selector and has no controller; it is not adopted, because it differs from the template in {}. Set the template to what the Machine has ({}), or remove from the Machine the label that spec.selector names",
         differs
             .iter()
             .map(|field| path(field))
             .collect::<Vec<_>>()
-            .join(", ")
+            .join(", "),
+        remedy::machine::manifest(namespace, name)
     )
 }
 
@@ -106,8 +108,9 @@ fn one_too_many(roll: &Roll, orphan: &Orphan) -> String {
 
 fn paused(namespace: &str, orphan: &Orphan) -> String {
     format!(
-        "Machine {0} matches spec.selector and has no controller; it is not adopted while it has the annotation cluster.k8s.io/paused: kubectl -n {namespace} annotate machine {0} cluster.k8s.io/paused-",
-        orphan.name
+        "Machine {} matches spec.selector and has no controller; it is not adopted while it has the annotation cluster.k8s.io/paused: {}",
+        orphan.name,
+        remedy::resume("machine", namespace, &orphan.name)
     )
 }
 

@@ -9,6 +9,7 @@ use super::{Action, Plan, SetUpdate, StatusCounts};
 use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status};
 use crate::api::machine_deployment::StrategyType;
 use crate::api::names::{ANNOTATION_DISABLE_CREATE, ANNOTATION_PAUSED};
+use crate::remedy;
 use crate::words::counted;
 
 const AVAILABLE: ConditionType = ConditionType::Available;
@@ -332,12 +333,12 @@ fn needs_host(roll: &Roll) -> Option<String> {
     ))
 }
 
-/// Which object holds it still, and the command that lets it go on; names and kinds in a command are in small letters.
+/// Which object holds it still, and the command that lets it go on.
 fn held(observed: &Observed, object: &str) -> String {
+    let (kind, name) = object.split_once(' ').unwrap_or((object, "NAME"));
     format!(
-        "{object} has the annotation {ANNOTATION_PAUSED}, so nothing is done; to go on: kubectl -n {} annotate {} {ANNOTATION_PAUSED}-",
-        observed.namespace,
-        object.to_lowercase()
+        "{object} has the annotation {ANNOTATION_PAUSED}, so nothing is done; to go on: {}",
+        remedy::resume(&kind.to_lowercase(), &observed.namespace, name)
     )
 }
 
