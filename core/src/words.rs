@@ -22,11 +22,6 @@ pub fn word(value: &str) -> &str {
     if is_plain(value) { value } else { "NAME" }
 }
 
-/// A command of kubectl for a workload cluster, whose kubeconfig nobody may have at hand.
-pub fn in_workload(namespace: &str, cluster: &str, command: &str) -> String {
-    format!("kubectl --kubeconfig <(tatara kubeconfig {cluster} -n {namespace}) {command}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,6 +15,7 @@ use tatara_core::api::whose::Whose;
 use tatara_core::api::{
     Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet, ProviderSpec,
 };
+use tatara_core::remedy;
 
 /// The published notice of each object, by UID: once, until it changes.
 #[derive(Default)]
@@ -117,8 +118,7 @@ fn namespace_held(other: &str, namespace: &str) -> String {
 }
 
 fn edit(kind: &str, name: &str, namespace: &str) -> String {
-    let kind = kind.to_lowercase();
-    format!("kubectl edit {kind} {name} -n {namespace}")
+    remedy::edit(&kind.to_lowercase(), namespace, name)
 }
 
 fn cluster(stores: &Stores, object: &impl ResourceExt) -> Option<String> {

@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 use crate::workload::error::reason;
 use tatara_core::api::conditions::{Finding, Severity};
 use tatara_core::api::names::FIELD_MANAGER;
+use tatara_core::remedy;
 
 /// Publishes Events, each as an object of its own: kube's recorder would count a second one of the same reason as a
 /// repetition of the first and keep the first message.
@@ -140,10 +141,12 @@ fn note<K: Resource<DynamicType = ()>>(object: &K, finding: &Finding) -> String 
         return message.clone();
     }
     let rest = format!(
-        " ... (full message: kubectl -n {} describe {} {})",
-        object.namespace().unwrap_or_default(),
-        K::kind(&()).to_lowercase(),
-        object.name_any()
+        " ... (full message: {})",
+        remedy::conditions(
+            &K::kind(&()).to_lowercase(),
+            &object.namespace().unwrap_or_default(),
+            &object.name_any()
+        )
     );
     let room = message.floor_char_boundary(NOTE_LIMIT.saturating_sub(rest.len()));
     let head = &message[..room];

@@ -12,7 +12,7 @@ use secrecy::SecretString;
 
 use super::GatewayError;
 use tatara_core::api::names::SECRET_TYPE_GATEWAY;
-use tatara_core::words::word;
+use tatara_core::remedy;
 
 /// Credentials of a gateway.
 pub struct Credentials {
@@ -38,9 +38,8 @@ impl Credentials {
             return Err(GatewayError::Credentials {
                 reason: Reason::CredentialMissing,
                 message: format!(
-                    "credentialsRef names Secret {name}, and {namespace} has none of that name with type {SECRET_TYPE_GATEWAY}; correct the name, or create it, after deleting one of another type: \
-                     kubectl -n {namespace} create secret generic {} --type={SECRET_TYPE_GATEWAY} --from-file=ca.crt=CAFILE --from-file=token=TOKENFILE",
-                    word(name)
+                    "credentialsRef names Secret {name}, and {namespace} has none of that name with type {SECRET_TYPE_GATEWAY}; correct the name, or create it, after deleting one of another type: {}",
+                    remedy::secret::create_gateway(namespace, name)
                 ),
             });
         };

@@ -1,5 +1,7 @@
 //! Errors that prevent the manager from starting, or stop it.
 
+use tatara_core::remedy;
+
 /// An error that prevents the manager from starting, or stops it.
 #[derive(Debug, thiserror::Error)]
 pub enum ManagerError {
@@ -22,7 +24,8 @@ pub enum ManagerError {
     },
     /// A kind is not defined in the management cluster.
     #[error(
-        "{kind} is not served by the management cluster; install the definitions first: tatara crds | kubectl apply --server-side --field-manager=tatara -f -"
+        "{kind} is not served by the management cluster; install the definitions first: {}",
+        remedy::definition::apply_own()
     )]
     MissingDefinition {
         /// The kind, as `plural.group`.
@@ -30,7 +33,8 @@ pub enum ManagerError {
     },
     /// A kind's definition is of an older release.
     #[error(
-        "the definition of {kind} is older than this manager: it has no {field}, which the API server would drop; apply those of this release first: tatara crds | kubectl apply --server-side --field-manager=tatara -f -"
+        "the definition of {kind} is older than this manager: it has no {field}, which the API server would drop; apply those of this release first: {}",
+        remedy::definition::apply_own()
     )]
     OlderDefinition {
         /// The kind, as `plural.group`.
@@ -41,7 +45,8 @@ pub enum ManagerError {
     /// A kind of ours is defined by another product in this management cluster.
     #[error(
         "{kind} is defined by another product in the management cluster (it has no label app.kubernetes.io/managed-by: tatara), and was left alone; \
-         use another management cluster, or remove that product and then its definition, with all its objects: kubectl delete crd {kind}"
+         use another management cluster, or remove that product and then its definition, with all its objects: {}",
+        remedy::definition::delete(kind)
     )]
     ForeignDefinition {
         /// The kind, as `plural.group`.

@@ -5,6 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kube::config::{AuthInfo, Cluster, KubeConfigOptions, Kubeconfig};
 
+use tatara_core::remedy;
 use tatara_core::yaml::RECORD;
 
 /// The client configuration of a kubeconfig.
@@ -82,19 +83,24 @@ fn pem(der: &[u8]) -> String {
 
 fn unreadable(why: &str) -> String {
     format!(
-        "it cannot be read as a kubeconfig: {why}; store what kubectl config view --raw --flatten --minify prints"
+        "it cannot be read as a kubeconfig: {why}; store what {} prints",
+        remedy::workload::whole_kubeconfig()
     )
 }
 
 /// What a user gives instead of a field that is refused. `--flatten` puts certificates and keys inline, and nothing else.
-fn instead(field: &str) -> &'static str {
+fn instead(field: &str) -> String {
     match field {
         "exec" | "auth-provider" | "tokenFile" => {
             "give that user a token, or client-certificate-data and client-key-data, instead: for example the token of a \
              ServiceAccount of that cluster (Secret of type kubernetes.io/service-account-token) that is bound to ClusterRole \
              cluster-admin"
+                .to_owned()
         }
-        _ => "put the data inline (kubectl config view --flatten --minify)",
+        _ => format!(
+            "put the data inline ({})",
+            remedy::workload::flat_kubeconfig()
+        ),
     }
 }
 

@@ -8,7 +8,7 @@ use kube::Client;
 use tokio::time::Instant;
 
 use super::error::{Cause, reason, shortened};
-use tatara_core::words;
+use tatara_core::remedy;
 
 /// The result of one probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,11 +96,7 @@ impl Health {
                 cause: Cause::Overloaded,
             } => format!(
                 "the API server is overloaded (429, since {since:.0}): {why}. If that lasts, find who asks so much: {}",
-                words::in_workload(
-                    &place.namespace,
-                    &place.cluster,
-                    "get --raw /debug/api_priority_and_fairness/dump_priority_levels"
-                )
+                remedy::workload::api_load(&place.namespace, &place.cluster)
             ),
             Readiness::Unreachable { why, cause } => {
                 let url = place.endpoint.as_ref().map_or_else(

@@ -139,8 +139,7 @@ pub async fn observe(
 /// Why the annotation [`ANNOTATION_HOST_IS_GONE`] has no effect on a Cluster. `None` while its Secret is not read.
 fn unused(stores: &Stores, cluster: &Cluster, both: &Both, uid: &str) -> Option<String> {
     let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
-    let remove =
-        format!("kubectl -n {namespace} annotate cluster {name} {ANNOTATION_HOST_IS_GONE}-");
+    let remove = remedy::cluster::take_back_gone(&namespace, &name);
     let why = match stores.machines.by_uid(uid) {
         Some(machine) => format!(
             "Machine {} has that UID and exists, so nothing is done. Remove it from the Cluster: {remove}. Only if the host of that Machine is destroyed, erased or disconnected for good: {}",

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 use tatara_core::api::conditions::Reason;
 use tatara_core::host::ContactError;
-use tatara_core::words::word;
+use tatara_core::remedy;
 
 use super::error::local;
 use tatara_core::api::bmc::BmcAccess;
@@ -60,9 +60,8 @@ pub fn login(namespace: &str, name: &str, secret: Option<&Secret>) -> Result<Log
             Reason::BMCCredentialMissing,
             format!(
                 "spec.bmc.credentialsRef names Secret {name}, and {namespace} has none of that name with type \
-                 kubernetes.io/basic-auth; correct the name, or create it, after deleting one of another type: kubectl -n {namespace} create secret generic {} \
-                 --type=kubernetes.io/basic-auth --from-file=username=FILE --from-file=password=FILE",
-                word(name)
+                 kubernetes.io/basic-auth; correct the name, or create it, after deleting one of another type: {}",
+                remedy::secret::create_login(namespace, name)
             ),
         ));
     };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tatara_core::api::conditions::Reason;
 use tatara_core::host::ContactError;
-use tatara_core::words::word;
+use tatara_core::remedy;
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
@@ -48,9 +48,8 @@ impl Credentials {
                 reason: Reason::CredentialMissing,
                 message: format!(
                     "credentialsRef names Secret {name}, and {namespace} has none of that name with type \
-                     kubernetes.io/ssh-auth; correct the name, or create it, after deleting one of another type: kubectl -n {namespace} create secret generic {} \
-                     --type=kubernetes.io/ssh-auth --from-file=ssh-privatekey=KEYFILE",
-                    word(name)
+                     kubernetes.io/ssh-auth; correct the name, or create it, after deleting one of another type: {}",
+                    remedy::secret::create_ssh_key(namespace, name)
                 ),
                 transient: false,
             });

@@ -9,10 +9,11 @@ use kube::ResourceExt;
 use crate::controllers::whose::ProviderObject;
 use crate::providers::ssh::claims;
 use crate::store::Stores;
-use tatara_core::api::names::{LABEL_CLUSTER, LABEL_CONTROL_PLANE, MANAGER_ACCOUNT};
+use tatara_core::api::names::{LABEL_CLUSTER, LABEL_CONTROL_PLANE};
 use tatara_core::api::readable::unreadable;
 use tatara_core::api::{Cluster, Machine};
 use tatara_core::control_plane::turn::Both;
+use tatara_core::remedy;
 
 /// The Cluster of a Machine: the one that records it as a Machine of its control plane; else the one of its claim; else
 /// the one of its label. If that one does not have its Node (any more), the only Cluster that does.
@@ -139,11 +140,8 @@ pub fn doubt(
 
 /// After a Machine has its provider ID, only the manager's account may change its label.
 fn label_back(machine: &Machine, cluster: &str) -> String {
-    format!(
-        "kubectl -n {} label --overwrite --as={MANAGER_ACCOUNT} machine {} {LABEL_CLUSTER}={cluster}",
-        machine.namespace().unwrap_or_default(),
-        machine.name_any()
-    )
+    let namespace = machine.namespace().unwrap_or_default();
+    remedy::machine::set_cluster(&namespace, &machine.name_any(), cluster)
 }
 
 /// A Cluster of ours, and how it records a Machine.

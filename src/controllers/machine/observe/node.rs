@@ -22,7 +22,6 @@ use tatara_core::machine::own_node::{self, OwnNode};
 use tatara_core::machine::units::node_name;
 use tatara_core::machine::{Lookup, MOMENT, Namesake, Observed, Placement};
 use tatara_core::remedy;
-use tatara_core::words;
 
 /// What was found of the Node of a Machine.
 pub(super) struct Found {
@@ -202,7 +201,6 @@ impl Told<'_> {
             ..
         } = self;
         let secret = names::kubeconfig_secret(name);
-        let in_it = |command: &str| words::in_workload(self.namespace, name, command);
         let may_be_etcd = matches!(cause, Cause::Silence | Cause::NotReady(_) | Cause::Answered);
         if self.is_etcd && may_be_etcd {
             return format!(
@@ -234,15 +232,16 @@ impl Told<'_> {
                 "the API of Cluster {name} refuses the manager (403){why}. If that lasts longer than 10 s: store an administrator's kubeconfig in Secret {secret}, key value"
             ),
             Cause::Forbidden => format!(
-                "the API of Cluster {name} refuses the manager (403){why}. If that lasts longer than 10 s, nothing allows group kubeadm:cluster-admins everything, as kubeadm does. On the host where kubeadm init ran (if that is gone, on another control plane, after kubeadm init phase kubeconfig super-admin there): kubectl --kubeconfig /etc/kubernetes/super-admin.conf create clusterrolebinding kubeadm:cluster-admins --clusterrole=cluster-admin --group=kubeadm:cluster-admins"
+                "the API of Cluster {name} refuses the manager (403){why}. If that lasts longer than 10 s, nothing allows group kubeadm:cluster-admins everything, as kubeadm does. On the host where kubeadm init ran (if that is gone, on another control plane, after kubeadm init phase kubeconfig super-admin there): {}",
+                remedy::workload::bind_administrators()
             ),
             Cause::Overloaded => format!(
                 "the API of Cluster {name} is overloaded (429){why}. It is asked again within 5 s. If that lasts, find who asks so much: {}",
-                in_it("get --raw /debug/api_priority_and_fairness/dump_priority_levels")
+                remedy::workload::api_load(self.namespace, name)
             ),
             Cause::NotReady(code) => format!(
                 "{at}, the API of Cluster {name}, answers {code}{why}. If that is a load balancer, none of its servers is up: check kube-apiserver on the control planes. Otherwise see what the API server waits for: {}",
-                in_it("get --raw '/readyz?verbose'")
+                remedy::workload::api_readiness(self.namespace, name)
             ),
             Cause::Limit => format!(
                 "the API of Cluster {name} exceeds a limit of the manager{why}. See also that {at} is that API"
