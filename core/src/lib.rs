@@ -19,6 +19,7 @@
     )
 )]
 
+pub mod annotations;
 pub mod api;
 pub mod backoff;
 pub mod claim;

@@ -43,6 +43,7 @@ fn bash_completes_a_command_and_an_option() {
             "machine machineset machinedeployment machineclass",
         ),
         ("tatara describe cluster --until", "--until-ready"),
+        ("tatara describe cluster demo -o w", "wide"),
         ("tatara describe machine a --until", "--until-ready"),
     ] {
         let script = format!(

@@ -2,8 +2,8 @@
 
 use super::kubectl::{Object, as_manager, list};
 use crate::api::names::{
-    ANNOTATION_EXCLUDE_DRAIN, ANNOTATION_HOST, ANNOTATION_HOST_IS_GONE, ANNOTATION_HYPERVISOR,
-    LABEL_CLUSTER,
+    ANNOTATION_DELETE_MACHINE, ANNOTATION_EXCLUDE_DRAIN, ANNOTATION_HOST, ANNOTATION_HOST_IS_GONE,
+    ANNOTATION_HYPERVISOR, LABEL_CLUSTER,
 };
 use crate::words::{is_plain, word};
 
@@ -47,6 +47,11 @@ pub fn hosts_of_all(namespace: &str) -> String {
 /// Prints the UID of a Machine, within another command.
 pub(super) fn uid(namespace: &str, machine: &str) -> String {
     Object::machine(namespace, machine).get("jsonpath='{.metadata.uid}'")
+}
+
+/// Has the set of a Machine delete it first when it shrinks: sets [`ANNOTATION_DELETE_MACHINE`].
+pub fn mark(namespace: &str, machine: &str) -> String {
+    Object::machine(namespace, machine).annotate(ANNOTATION_DELETE_MACHINE, "")
 }
 
 /// Neither drains the Node of a Machine nor waits for its volumes: sets

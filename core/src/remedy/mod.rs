@@ -12,7 +12,7 @@ pub mod secret;
 pub mod workload;
 
 use self::kubectl::Object;
-use crate::api::names::ANNOTATION_PAUSED;
+use crate::api::names::{ANNOTATION_PAUSED, ANNOTATION_RETRY};
 use crate::words::word;
 
 /// What a Machine waits for.
@@ -61,9 +61,26 @@ pub fn edit(kind: &str, namespace: &str, name: &str) -> String {
     format!("kubectl edit {kind} {} -n {namespace}", word(name))
 }
 
+/// Holds an object still: sets [`ANNOTATION_PAUSED`].
+pub fn pause(kind: &str, namespace: &str, name: &str) -> String {
+    Object::of(kind, namespace, name).annotate(ANNOTATION_PAUSED, "")
+}
+
 /// Ends the pause of an object: removes [`ANNOTATION_PAUSED`].
 pub fn resume(kind: &str, namespace: &str, name: &str) -> String {
     Object::of(kind, namespace, name).unannotate(ANNOTATION_PAUSED)
+}
+
+/// Retries at once what failed: sets [`ANNOTATION_RETRY`] to another value.
+pub fn retry(kind: &str, namespace: &str, name: &str) -> String {
+    let object = Object::of(kind, namespace, name);
+    object.set("annotate --overwrite", ANNOTATION_RETRY, "\"$(date +%s)\"")
+}
+
+/// Replaces the Machines of a MachineDeployment by others of the same template: sets
+/// [`ANNOTATION_RESTARTED_AT`](crate::api::names::ANNOTATION_RESTARTED_AT) of the template.
+pub fn restart(namespace: &str, deployment: &str) -> String {
+    format!("tatara rollout restart {} -n {namespace}", word(deployment))
 }
 
 /// Replaces the Machines of a MachineDeployment that the reader chooses, by others of the same

@@ -4,7 +4,9 @@ use clap::builder::styling::Style as Colour;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 
+use super::Output;
 use super::age::age;
+use super::annotations::{present, settable};
 use super::events::Occurrence;
 use super::kind::Kind;
 use super::onward::commands;
@@ -15,10 +17,11 @@ use super::turn::turn;
 use tatara_core::api::conditions::{ConditionType, Status};
 use tatara_core::api::machine_stage::Clock;
 
-/// Conditions, Events and commands as lines.
+/// Conditions, Events and commands as lines; with annotations where the output is wide.
 pub fn details(
     snapshot: &Snapshot,
     events: &[Occurrence],
+    output: Option<Output>,
     now: Timestamp,
     style: Style,
 ) -> Vec<String> {
@@ -31,6 +34,10 @@ pub fn details(
         "conditions",
         conditions(object.conditions, now, style),
     ));
+    if output == Some(Output::Wide) {
+        lines.extend(section("annotations", present(snapshot, style)));
+        lines.extend(section("annotations to set", settable(snapshot, style)));
+    }
     let events = events.iter().flat_map(|event| happened(event, now, style));
     lines.extend(section("events", events.collect()));
     let commands = commands(snapshot).into_iter().map(|command| {

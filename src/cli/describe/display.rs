@@ -4,7 +4,6 @@ use std::io::Write;
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::Error;
 use super::age::age;
 use super::changes::Changes;
 use super::details::details;
@@ -13,6 +12,7 @@ use super::render::{Style, fit, render};
 use super::screen::Screen;
 use super::snapshot::Snapshot;
 use super::terminal::Terminal;
+use super::{Error, Output};
 
 /// The shown state of an object, and the terminal.
 pub struct Display {
@@ -46,6 +46,7 @@ impl Display {
         &self,
         snapshot: &Snapshot,
         events: &[Occurrence],
+        output: Option<Output>,
         now: Timestamp,
     ) -> Result<(), Error> {
         // only lines that are redrawn must fit
@@ -54,7 +55,7 @@ impl Display {
             ..self.terminal.style()
         };
         let mut lines = render(snapshot, now, style);
-        lines.extend(details(snapshot, events, now, style));
+        lines.extend(details(snapshot, events, output, now, style));
         write_lines(&lines)
     }
 

@@ -1,6 +1,7 @@
 //! `tatara describe`: an object, its owners, everything below it, and what it waits for.
 
 pub(super) mod age;
+mod annotations;
 mod changes;
 mod details;
 mod display;
@@ -59,6 +60,9 @@ pub struct Args {
     /// Namespace of the object; by default that of the kubeconfig's context
     #[arg(short, long)]
     namespace: Option<String>,
+    /// `wide`: also list the annotations that steer Tatara, and those that you may set
+    #[arg(short, long, value_name = "FORMAT", conflicts_with = "watch")]
+    output: Option<Output>,
     /// Keep showing changes until Ctrl-C: in place on a terminal, otherwise line by line
     #[arg(short, long)]
     watch: bool,
@@ -76,6 +80,13 @@ pub struct Args {
         default_value = DEFAULT_LEASE_NAMESPACE
     )]
     lease_namespace: String,
+}
+
+/// How much is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Output {
+    /// With the annotations of the object, of its owners and of what is below it.
+    Wide,
 }
 
 /// Why an object cannot be described, or is not ready in time.
@@ -199,7 +210,8 @@ impl Args {
         if !self.watch {
             let uid = object.meta.uid.clone().unwrap_or_default();
             let events = events(&caller, &uid).await;
-            return display.once(&watch.snapshot, &events, crate::clock::now());
+            let now = crate::clock::now();
+            return display.once(&watch.snapshot, &events, self.output, now);
         }
         let limit = self.timeout;
         let limit = limit.map_or(Either::Left(pending()), |limit| {

@@ -159,9 +159,13 @@ fn note(standing: &Standing, style: Style) -> String {
     parts.join(between)
 }
 
+/// A text of one line: messages and annotations have what hosts and users wrote.
+pub(super) fn clean(text: &str) -> String {
+    printable(text).replace(['\n', '\t'], "")
+}
+
 /// Joins pieces into a line, cut to the width. Messages contain output of hosts.
 pub(super) fn line(pieces: &[(Colour, String)], style: Style) -> String {
-    let clean = |text: &str| printable(text).replace(['\n', '\t'], "");
     let pieces: Vec<(Colour, String)> = pieces
         .iter()
         .map(|(colour, text)| (*colour, clean(text)))

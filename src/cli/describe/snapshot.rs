@@ -148,6 +148,22 @@ impl Snapshot {
         }
     }
 
+    /// The metadata of an object.
+    pub fn meta(&self, kind: Kind, name: &str) -> Option<&ObjectMeta> {
+        fn of<'a, K: ResourceExt>(objects: &'a Objects<K>, name: &str) -> Option<&'a ObjectMeta> {
+            objects.get(name).map(K::meta)
+        }
+        match kind {
+            Kind::Cluster => of(&self.clusters, name),
+            Kind::Machine => of(&self.machines, name),
+            Kind::MachineSet => of(&self.sets, name),
+            Kind::MachineDeployment => of(&self.deployments, name),
+            Kind::Host => of(&self.hosts, name),
+            Kind::Hypervisor => of(&self.hypervisors, name),
+            Kind::MachineClass => of(&self.classes, name),
+        }
+    }
+
     /// The described object, if it exists.
     pub fn described(&self) -> Option<Focus<'_>> {
         let name = self.name.as_str();

@@ -18,7 +18,7 @@ use tatara_core::api::names::{
 
 fn whole(fixture: &Fixture, events: &[Occurrence]) -> String {
     let snapshot = &fixture.snapshot;
-    let details = details(snapshot, events, now(), UTF8).join("\n");
+    let details = details(snapshot, events, None, now(), UTF8).join("\n");
     format!("{}\n{details}", shown(snapshot, UTF8))
 }
 

@@ -1,5 +1,6 @@
 //! What people see of a cluster, from its first minute to its last.
 
+mod annotations;
 mod each_kind;
 mod fixture;
 
