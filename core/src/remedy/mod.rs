@@ -88,3 +88,6 @@ pub fn restart(namespace: &str, deployment: &str) -> String {
 pub fn restart_some() -> &'static str {
     "tatara rollout restart NAME"
 }
+
+#[cfg(test)]
+mod tests;
