@@ -45,6 +45,7 @@ mod next;
 pub mod node;
 pub mod node_change;
 pub mod node_view;
+pub mod pace;
 pub mod paused;
 mod plan;
 pub mod planner;

@@ -7,11 +7,10 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::observed::{Contact, Infrastructure, Observed};
 use super::super::peers::AddonsDue;
 use super::super::units;
-use super::pace::ASK_AGAIN;
 use super::{Action, Plan, job, known_node};
-use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Status};
 use crate::node::{JobKind, Observation};
+use crate::{Next, pace};
 
 const ADDONS: ConditionType = ConditionType::KubeadmAddonsUpToDate;
 
@@ -73,9 +72,10 @@ fn on_host(observed: &Observed, seen: &Observation, version: &str, now: Timestam
     })
 }
 
+/// For its host. The same reason stands for a job that runs, and for another Machine: both wake it.
 fn wait(message: String) -> Plan {
     Plan {
-        next: Next::After(ASK_AGAIN),
+        next: Next::After(pace::SERVER),
         ..Plan::waiting(not(message))
     }
 }

@@ -10,13 +10,12 @@ use super::super::observed::{Contact, Infrastructure, Lookup, Observed, Placemen
 use super::super::units;
 use super::deletion::deleting;
 use super::membership::{self, Leaving};
-use super::pace::ASK_AGAIN;
 use super::turn::has_turn;
 use super::{Action, Plan, job};
-use crate::Next;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::node::{self, Attempt, JobKind, Observation, PlannedUnit, UnitStatus};
+use crate::{Next, pace};
 
 /// How long one that leaves tries to start the step that gives the address away: it leaves all the same. A step that runs, and
 /// finds no other that takes it, is waited for: the API would be away for as long.
@@ -49,7 +48,8 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
         return;
     };
     if !takes_part && !units::is_known_to_others(observed, members) {
-        plan.next = plan.next.sooner(Next::After(ASK_AGAIN));
+        // without a finding: nobody has to act, and what is recorded of the others wakes nobody here
+        plan.next = plan.next.sooner(Next::After(pace::NEIGHBOUR));
         return;
     }
     let attempt = job::next(observed, seen, &job::of_unit(observed, &unit), now);
@@ -123,13 +123,6 @@ pub(super) fn give_away(observed: &Observed, now: Timestamp) -> Giving {
     if !may_give(observed) {
         return over;
     }
-    if !leaves_now(observed) {
-        // the turn comes first; its host is asked then
-        return Giving::Next(Plan {
-            next: Next::After(ASK_AGAIN),
-            ..Plan::default()
-        });
-    }
     match &held.contact {
         Contact::Seen(seen) if seen.owner.of(&observed.marker).is_some() => {
             on_host(observed, seen, now).unwrap_or(over)
@@ -138,7 +131,6 @@ pub(super) fn give_away(observed: &Observed, now: Timestamp) -> Giving {
             Some(follow) => {
                 let mut plan = job::followed(observed, follow);
                 say_of_deletion(&mut plan, None);
-                plan.next = plan.next.sooner(Next::After(ASK_AGAIN));
                 Giving::Next(plan)
             }
             None => over,

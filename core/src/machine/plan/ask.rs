@@ -6,12 +6,12 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::observed::Observed;
 use super::super::reported;
 use super::{Plan, pace};
+use crate::Why;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{Finding, Reason};
 use crate::api::machine::MachineStatus;
 use crate::api::machine_stage::TurnRequest;
 use crate::control_plane::Purpose;
-use crate::{Next, Why};
 
 /// What a Machine asks the turn of its control plane for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -65,7 +65,7 @@ pub(super) fn after(observed: &Observed, plan: &Plan) -> Option<Plan> {
     // what is left of them is done by the next pass
     asks.actions.clear();
     (asks.asks, asks.asks_then) = (Some(request), None);
-    asks.next = asks.next.sooner(Next::After(pace::ASK_AGAIN));
+    asks.next = asks.next.sooner(pace::of(observed, &asks));
     Some(asks)
 }
 
@@ -73,7 +73,6 @@ pub(super) fn after(observed: &Observed, plan: &Plan) -> Option<Plan> {
 pub(super) fn plan(observed: &Observed, request: Request) -> Plan {
     Plan {
         asks: Some(request),
-        next: Next::After(pace::ASK_AGAIN),
         ..Plan::waiting(finding(observed, request.action))
     }
 }

@@ -1,16 +1,11 @@
 //! What the stages of a deletion have in common: who may say that nothing of a Machine runs any more, and since when it is deleted.
 //! Hooks → drain → volumes → hooks → virtual IP → etcd member → release the host → delete the Node → remove the finalizer.
 
-use std::time::Duration;
-
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::super::observed::Observed;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::proof::Proof;
-
-/// How soon an API that does not answer is checked again; a timeout may have passed by then.
-pub(super) const API_AGAIN: Duration = Duration::from_secs(10);
 
 pub(super) fn deleting(reason: Reason, message: impl Into<String>) -> Finding {
     Finding::yes(ConditionType::Deleting, reason, message)

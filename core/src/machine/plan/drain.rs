@@ -7,10 +7,8 @@ use kube::ResourceExt;
 
 use super::super::observed::{Lookup, Observed};
 use super::super::own_node;
-use super::deletion::{API_AGAIN, cluster_goes, deleted_at, deleting};
-use super::pace::DRAIN_AGAIN;
+use super::deletion::{cluster_goes, deleted_at, deleting};
 use super::{Action, Plan, known_node};
-use crate::Next;
 use crate::NodeView;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 use crate::api::names::{ANNOTATION_EXCLUDE_DRAIN, ANNOTATION_HOST_IS_GONE};
@@ -71,7 +69,6 @@ pub(super) fn first(observed: &Observed, release: Plan, now: Timestamp) -> Plan 
     Plan {
         actions,
         findings,
-        next: Next::After(DRAIN_AGAIN),
         ..Plan::default()
     }
 }
@@ -366,10 +363,7 @@ pub(super) fn waiting_for_api(observed: &Observed, state: &str, costs: &str) -> 
         remedy::describe_cluster(&marker.namespace, &marker.cluster),
         without_draining(observed)
     );
-    Plan {
-        next: Next::After(API_AGAIN),
-        ..Plan::waiting(deleting(reason, message))
-    }
+    Plan::waiting(deleting(reason, message))
 }
 
 /// The command with which the user skips the drain and the wait for volumes.

@@ -1,14 +1,13 @@
 //! Feature gates, and arguments of etcd, in the settings of the Cluster that the versions of a Machine no longer know.
 
 use super::super::observed::Observed;
-use super::pace::ASK_AGAIN;
 use super::{Plan, job};
+use crate::Why;
 use crate::api::conditions::{ConditionType, Reason};
 use crate::kubeadm::KubernetesVersion;
 use crate::kubeadm::feature_gates::{UnknownGate, of_component, of_control_plane};
 use crate::node::{JobKind, Observation};
 use crate::settings::{self, CLUSTER, KUBE_PROXY, KUBELET, Settings};
-use crate::{Next, Why};
 
 /// A Machine for which kubeadm has not run, nor runs, waits before its host is prepared.
 pub(super) fn before_kubeadm(observed: &Observed, seen: &Observation) -> Option<Plan> {
@@ -17,10 +16,7 @@ pub(super) fn before_kubeadm(observed: &Observed, seen: &Observation) -> Option<
         return None;
     }
     let why = refused(observed)?;
-    Some(Plan {
-        next: Next::After(ASK_AGAIN),
-        ..Plan::waiting(why.finding(ConditionType::BootstrapReady))
-    })
+    Some(Plan::waiting(why.finding(ConditionType::BootstrapReady)))
 }
 
 /// Why what the Machine shall run would not start: the Cluster sets a gate that it does not know, or kubeadm's ConfigMaps have it

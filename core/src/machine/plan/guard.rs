@@ -4,8 +4,8 @@ use kube::ResourceExt;
 
 use super::super::kind::PlaceKind;
 use super::super::observed::{Lookup, MOMENT, Observed, Placement};
-use super::deletion::{API_AGAIN, deleting};
-use super::lost_claim::{self, give_back};
+use super::deletion::deleting;
+use super::lost_claim::give_back;
 use super::stage::running;
 use super::{Action, Plan, correct, hypervisor, release, stopped};
 use crate::Next;
@@ -89,11 +89,7 @@ fn moved(observed: &Observed) -> Option<Plan> {
         remedy::host::delete_at_once(namespace, bears),
         give_back(observed, named)
     );
-    // a Host that only its marker connects with the Machine wakes nobody when it goes
-    Some(Plan {
-        next: Next::After(lost_claim::ASK_AGAIN),
-        ..stopped(observed, Reason::ClaimMoved, message)
-    })
+    Some(stopped(observed, Reason::ClaimMoved, message))
 }
 
 /// Which Cluster it is of, or whether it has a Node, is not known yet, as after a restart of ours: so nothing is
@@ -104,10 +100,7 @@ fn unclear(observed: &Observed) -> Option<Plan> {
         (None, Lookup::NotYet(why)) => deleting(Reason::WaitingForApi, why.clone()),
         _ => return None,
     };
-    Some(Plan {
-        next: Next::After(API_AGAIN),
-        ..Plan::waiting(finding)
-    })
+    Some(Plan::waiting(finding))
 }
 
 /// A mistake, or a missing object, that a person must correct: a running node stays as it is.

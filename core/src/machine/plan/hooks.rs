@@ -1,20 +1,14 @@
 //! Hooks: annotations with which other controllers hold the deletion of a Machine before its drain, or after it, as in Cluster
 //! API. Their owners remove them.
 
-use std::time::Duration;
-
 use kube::ResourceExt;
 
 use super::super::observed::{Observed, Placement};
 use super::deletion::deleting;
 use super::{Action, Plan, drain};
-use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{HOOK_PRE_DRAIN, HOOK_PRE_TERMINATE};
 use crate::remedy;
-
-/// How soon the Node of a Machine that a hook holds after its drain is looked at again: pods that came since are evicted.
-const HELD_AGAIN: Duration = Duration::from_secs(30);
 
 /// What lets go of a machine, held by hooks. Those before the drain hold it for as long as its pods are to be evicted, whether
 /// or not that is possible now; those after it hold every release, also when the whole cluster goes. No time limit lifts
@@ -39,10 +33,6 @@ pub(super) fn hold(observed: &Observed, let_go: impl FnOnce() -> Plan) -> Plan {
             plan.findings.retain(of_drain);
             plan.findings.push(finding);
             return plan;
-        }
-        // its Node stays drained meanwhile
-        if drain::is_drained(observed) {
-            plan.next = Next::After(HELD_AGAIN);
         }
         plan.actions.push(Action::AwaitHooks(finding));
     }

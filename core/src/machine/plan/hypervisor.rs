@@ -2,18 +2,13 @@
 //! annotation is not trusted alone: the Secret of the keys, and what other gateways report, must not contradict it.
 
 use crate::api::conditions::Reason;
-use std::time::Duration;
 
 use kube::ResourceExt;
 
 use super::super::observed::{Observed, VirtualMachine};
 use super::{Acquire, Action, Plan, stopped};
-use crate::Next;
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::remedy;
-
-/// What is known of the Secret, or of other Hypervisors, may be old.
-pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// The annotation names another Hypervisor than the one that has the virtual machine: nothing is created or deleted.
 pub fn moved(observed: &Observed) -> Option<Plan> {
@@ -46,10 +41,7 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
         "{named}, but {says}; nothing is created or deleted, because only the gateway of Hypervisor {really} can do that. Set the annotation back: {}",
         remedy::machine::set_hypervisor(&observed.marker.namespace, name, really)
     );
-    Some(Plan {
-        next: Next::After(LOOK_AGAIN),
-        ..stopped(observed, Reason::HypervisorMoved, message)
-    })
+    Some(stopped(observed, Reason::HypervisorMoved, message))
 }
 
 fn is_shown(machine: &VirtualMachine) -> bool {

@@ -1,15 +1,10 @@
 //! The claim of a Machine that was lost: what the Host that it chose proves, and how the claim is restored, or given up. The absence
 //! of a claim proves nothing.
 
-use std::time::Duration;
-
 use super::super::observed::{Contact, Observed, Unheld};
 use crate::node::Ownership;
 use crate::proof::Proof;
 use crate::remedy;
-
-/// How soon a Host that a Machine chose and does not have is asked again.
-pub(super) const ASK_AGAIN: Duration = Duration::from_secs(30);
 
 /// How a lost claim is restored, or given up.
 pub fn remedy(observed: &Observed) -> String {

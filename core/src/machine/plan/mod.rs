@@ -52,6 +52,7 @@ use super::member::LastLook;
 use super::observed::{Contact, Infrastructure, Lookup, Observed};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::machine_stage::{ChangeStep, StageName};
+use crate::pace::{FOUND, SERVER};
 use crate::{Next, NodeView, new_for};
 
 pub use summary::{Phase, terminal};
@@ -89,10 +90,12 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         drain::suspended(observed, &mut plan);
         plan.findings.extend(components(observed));
         if observed.last_look == LastLook::Silent {
-            plan.next = plan.next.sooner(Next::After(pace::ASK_AGAIN));
+            // its Node may be well, so that nothing is said of it
+            plan.next = plan.next.sooner(Next::After(SERVER));
         }
         await_what_comes(observed, &mut plan, now);
         stuck::report(observed, &mut plan, now);
+        plan.next = plan.next.sooner(pace::of(observed, &plan));
         summary::summarise(observed, &mut plan);
     }
     plan
@@ -167,7 +170,7 @@ impl Plan {
         self.findings
             .retain(|finding| finding.condition != ConditionType::Paused);
         if self.next == Next::OnChange {
-            self.next = Next::After(pace::LOOK_AGAIN);
+            self.next = Next::After(FOUND);
         }
         summary::summarise(observed, self);
         true

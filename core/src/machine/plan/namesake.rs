@@ -1,17 +1,12 @@
 //! A Node that has the name of a Machine's own Node to come, and is another's.
 
-use std::time::Duration;
-
 use super::super::observed::{Namesake, Observed};
-use super::{Action, Plan, pace};
+use super::{Action, Plan};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::machine_uid;
 use crate::node::{Marker, Observation};
 use crate::proof::{Evidence, Proof};
-use crate::{Next, remedy};
-
-/// How soon a Node that was deleted is looked for again: its delete event wakes its former Machine.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+use crate::remedy;
 
 /// Deletes a Node of the same name if its Machine does not exist and this host was reset for that Machine: it runs nowhere.
 /// Any other Node stays and blocks the join: a Node that is not Ready may still run.
@@ -24,17 +19,14 @@ pub(super) fn displace(observed: &Observed, seen: &Observation, namesake: &Names
             uid: namesake.node.uid.clone(),
         };
         let message = format!("deleting Node {name} of a Machine that does not exist any more");
-        return Plan {
-            next: Next::After(LOOK_AGAIN),
-            ..Plan::act(
-                action,
-                Finding::no(
-                    ConditionType::BootstrapReady,
-                    Reason::DeletingOldNode,
-                    message,
-                ),
-            )
-        };
+        return Plan::act(
+            action,
+            Finding::no(
+                ConditionType::BootstrapReady,
+                Reason::DeletingOldNode,
+                message,
+            ),
+        );
     }
     let lives = match (&namesake.marked, namesake.node.ready) {
         (Some(host), _) => format!(", and the marker on Host {host} names its Machine"),
@@ -48,18 +40,14 @@ pub(super) fn displace(observed: &Observed, seen: &Observation, namesake: &Names
     } else {
         "create a new Machine with another spec.metadata.name"
     };
-    // that Node wakes the Machine that it has, not this one
-    Plan {
-        next: Next::After(pace::ASK_AGAIN),
-        ..Plan::waiting(Finding::no(
-            ConditionType::BootstrapReady,
-            Reason::NodeNameTaken,
-            format!(
-                "the cluster already has a Node {name} (providerID {}{lives}), and nothing proves that its server is off. If the server is off, delete that Node: {delete}; otherwise {rest}",
-                id.as_deref().unwrap_or("not set"),
-            ),
-        ))
-    }
+    Plan::waiting(Finding::no(
+        ConditionType::BootstrapReady,
+        Reason::NodeNameTaken,
+        format!(
+            "the cluster already has a Node {name} (providerID {}{lives}), and nothing proves that its server is off. If the server is off, delete that Node: {delete}; otherwise {rest}",
+            id.as_deref().unwrap_or("not set"),
+        ),
+    ))
 }
 
 /// The record of the reset is on this host, and is of the Machine whose Node that is.

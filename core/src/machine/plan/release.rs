@@ -5,16 +5,15 @@ use kube::ResourceExt;
 
 use super::super::cluster::ObservedCluster;
 use super::super::observed::{Contact, Infrastructure, Observed, Placement, Stuck};
-use super::deletion::{API_AGAIN, cluster_goes, deleted_at, deleting, given_up_at, of_user};
+use super::deletion::{cluster_goes, deleted_at, deleting, given_up_at, of_user};
 use super::doubt::{self, ClusterName};
 use super::end::{finish, gone, unreset};
 use super::lost_claim::host_is_gone;
 use super::{Action, Plan, known_node, retained};
-use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::node::{JobKind, Observation};
 use crate::proof::Proof;
-use crate::remedy;
+use crate::{Next, pace, remedy};
 
 /// The host is being reset. If it does not answer, or its reset fails, nothing proves that its pods have ended: the Machine
 /// and its Node stay until the time limit, with which the user authorises abandoning the host.
@@ -39,10 +38,7 @@ pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan 
             .is_some_and(|follow| follow.job.kind == JobKind::Reset);
     let has_passed = !is_tried && end.is_some_and(|end| end <= now);
     if let Some(doubt) = may_be_back(held).filter(|_| has_passed) {
-        return Plan {
-            next: Next::After(API_AGAIN),
-            ..Plan::waiting(deleting(Reason::WaitingForHost, doubt))
-        };
+        return Plan::waiting(deleting(Reason::WaitingForHost, doubt));
     }
     if let Some(proof) = Proof::of_time_limit(observed.uid(), has_passed) {
         return gone(observed, &proof);
@@ -75,7 +71,8 @@ pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan 
     };
     let finding = deleting(reason, not_reset(observed, held, &what, end));
     let next = if is_tried {
-        Next::After(API_AGAIN)
+        // its limit has no effect before that reset has ended
+        Next::After(pace::SERVER)
     } else {
         Next::at(end, now)
     };
@@ -139,8 +136,9 @@ fn resetting(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan
     let waiting = |message: String| Plan::waiting(deleting(Reason::WaitingForHost, message));
     match &held.contact {
         Contact::Seen(seen) if let Some(finding) = of_another_cluster(observed, held, seen) => {
+            // the host says so; elsewhere this reason is of records, whose edit is an event
             Plan {
-                next: Next::After(API_AGAIN),
+                next: Next::After(pace::SERVER),
                 ..Plan::waiting(finding)
             }
         }
@@ -160,19 +158,13 @@ fn resetting(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan
                 } else {
                     String::new()
                 };
-                Plan {
-                    next: Next::After(API_AGAIN),
-                    ..waiting(format!("Host {} is not reset: {why}{remedy}", held.name))
-                }
+                waiting(format!("Host {} is not reset: {why}{remedy}", held.name))
             }
         },
-        Contact::Unreachable { message, .. } => Plan {
-            next: Next::After(API_AGAIN),
-            ..waiting(format!(
-                "Host {} was reset, and its last check has not succeeded yet: {message}",
-                held.name
-            ))
-        },
+        Contact::Unreachable { message, .. } => waiting(format!(
+            "Host {} was reset, and its last check has not succeeded yet: {message}",
+            held.name
+        )),
         Contact::NotAsked | Contact::SelfRegistering(_) => waiting(format!(
             "Host {} is being released; its conditions say how far that is",
             held.name
@@ -253,10 +245,7 @@ fn fenced(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
             let name = &held.name;
             let message =
                 format!("Host {name} was off, but its BMC no longer confirms that: {why}");
-            return Plan {
-                next: Next::After(API_AGAIN),
-                ..Plan::waiting(deleting(Reason::WaitingForHost, message))
-            };
+            return Plan::waiting(deleting(Reason::WaitingForHost, message));
         }
     };
     let message = format!(

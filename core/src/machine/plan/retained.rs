@@ -4,10 +4,10 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::{Contact, Infrastructure, Observed};
 use super::Plan;
-use super::deletion::{API_AGAIN, deleting};
+use super::deletion::deleting;
 use super::end::unreset;
-use crate::Next;
 use crate::api::conditions::Reason;
+use crate::pace;
 use crate::proof::Proof;
 
 /// The kubelet is stopped for good, no process of a pod runs, and by the user's wish its data is kept: the Host keeps its claim and its marker.
@@ -27,12 +27,9 @@ pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan 
         let why = still_runs(observed, &held.contact);
         let message = format!(
             "Host {name} is kept (spec.wipePolicy: retain), but {why}. It is asked again every {} s",
-            API_AGAIN.as_secs()
+            pace::SERVER.as_secs()
         );
-        return Plan {
-            next: Next::After(API_AGAIN),
-            ..Plan::waiting(deleting(Reason::WaitingForHost, message))
-        };
+        return Plan::waiting(deleting(Reason::WaitingForHost, message));
     };
     let message = format!(
         "the kubelet and the pods of Host {} are stopped, and its data is kept, as its spec.wipePolicy says; this Machine is removed",

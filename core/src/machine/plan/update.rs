@@ -20,7 +20,6 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::cluster::ObservedCluster;
 use super::super::observed::{Contact, Infrastructure, Lookup, Observed};
 use super::super::reported;
-use super::pace::{self, ASK_AGAIN};
 use super::turn::has_turn;
 use super::{Acquire, Action, Plan, job, known_node, membership};
 use crate::api::MachineProviderSpec;
@@ -30,7 +29,7 @@ use crate::api::machine_stage::ChangeStep;
 use crate::kubeadm::KubernetesVersion;
 use crate::node::JobKind;
 use crate::proof::TurnIsOver;
-use crate::{Next, NodeView, settings};
+use crate::{Next, NodeView, pace, settings};
 
 pub use ends::{ended, ends, unwell};
 pub use follow::{phases, waits_for, waits_for_person};
@@ -309,9 +308,13 @@ fn not(reason: Reason, message: String) -> Finding {
     Finding::no(ConditionType::UpToDate, reason, message)
 }
 
+/// An update waits for its host, for the control plane there, or for another Machine. The reasons are
+/// those of Machines that are not updated as well, and these are told by events.
+const AGAIN: Next = Next::After(pace::NEIGHBOUR);
+
 fn waiting(reason: Reason, message: impl Into<String>) -> Plan {
     Plan {
-        next: Next::After(ASK_AGAIN),
+        next: AGAIN,
         ..Plan::waiting(updating(reason, message))
     }
 }
@@ -323,7 +326,7 @@ fn wait(plan: &mut Plan, refused: Finding, is_begun: bool) {
             .push(updating(refused.reason(), refused.message()));
     }
     instead(plan, refused);
-    plan.next = plan.next.sooner(Next::After(ASK_AGAIN));
+    plan.next = plan.next.sooner(AGAIN);
 }
 
 /// A job runs whose end wakes us, or nothing can be asked for now.

@@ -1,8 +1,6 @@
 //! A Machine's virtual machine: created, switched on, reached; and the findings about its faults. Preparation and kubeadm
 //! are the same as on any host.
 
-use std::time::Duration;
-
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::{Contact, GatewayView, Infrastructure, Observed, VirtualMachine};
@@ -10,19 +8,13 @@ use super::{Acquire, Action, Plan, Power, after_deletion, correct, hypervisor, k
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::remedy;
 use crate::wire::{Image, ImageCode, ImageState, Machine, MachineState};
-use crate::{AttemptRecord, Next, backoff};
+use crate::{AttemptRecord, Next, backoff, pace};
 
 /// The condition of the virtual machine itself.
 const INFRASTRUCTURE: ConditionType = ConditionType::InfrastructureReady;
 
 /// Tries at a hypervisor before another is chosen: what fails once may be under way there.
 const TRIES: u32 = 3;
-
-/// How soon a virtual machine that starts is asked again.
-const STARTING_AGAIN: Duration = Duration::from_secs(2);
-
-/// How soon a seed that the guest had hold of is asked for again.
-const SEED_AGAIN: Duration = Duration::from_secs(10);
 
 /// What has to be done to the virtual machine, or waited for, before anything else; nothing when it runs and
 /// has an address.
@@ -38,10 +30,9 @@ pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Op
             gone(observed, &machine.hypervisor),
         )),
         // it may be there, and would be made twice
-        None if let Some(why) = hypervisor::doubt(observed) => Some(Plan {
-            next: Next::After(hypervisor::LOOK_AGAIN),
-            ..waiting(Reason::HypervisorMoved, why)
-        }),
+        None if let Some(why) = hypervisor::doubt(observed) => {
+            Some(waiting(Reason::HypervisorMoved, why))
+        }
         None => Some(leave(machine, told).unwrap_or_else(|| make(observed, machine, told, now))),
         Some(shown) if shown.incomplete && !may_have_been_a_node(observed) => {
             Some(make(observed, machine, told, now))
@@ -291,10 +282,7 @@ pub fn starting(observed: &Observed, held: &Infrastructure) -> Option<Plan> {
         "virtual machine {} is starting, and SSH login is not possible yet; if this persists, check its console: {message}",
         shown.spec.name
     );
-    Some(Plan {
-        next: Next::After(STARTING_AGAIN),
-        ..waiting(Reason::WaitingForSsh, message)
-    })
+    Some(waiting(Reason::WaitingForSsh, message))
 }
 
 fn shown(observed: &Observed) -> Option<&Machine> {
@@ -309,7 +297,7 @@ pub fn remove_seed(observed: &Observed, held: &Infrastructure, plan: &mut Plan) 
     let is_in = matches!(held.contact, Contact::Seen(_)) || known_node(observed).is_some();
     if is_attached && is_in {
         plan.actions.insert(0, Action::Acquire(Acquire::RemoveSeed));
-        plan.next = plan.next.sooner(Next::After(SEED_AGAIN));
+        plan.next = plan.next.sooner(Next::After(pace::GATEWAY));
     }
 }
 

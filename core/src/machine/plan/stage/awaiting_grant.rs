@@ -6,9 +6,8 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::doubt::ClusterName;
 use super::super::namesake::displace;
 use super::super::turn::{has_turn, in_the_way};
-use super::super::{Action, Plan, Request, ask, job, pace, recorded, skew, turn_end};
+use super::super::{Action, Plan, Request, ask, job, recorded, skew, turn_end};
 use super::{SeenHost, initialising, registering};
-use crate::Next;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::control_plane::{Change, Member, Members, permits};
@@ -16,7 +15,7 @@ use crate::machine::cluster::ObservedCluster;
 use crate::machine::observed::{Lookup, Observed};
 use crate::machine::own_node;
 use crate::node::JobKind;
-use crate::remedy;
+use crate::{Next, pace, remedy};
 
 /// What it waits for, or how it begins.
 pub(super) fn plan(host: &SeenHost<'_>, now: Timestamp) -> Plan {
@@ -154,16 +153,13 @@ fn no_endpoint(cluster: &ObservedCluster) -> Option<String> {
 fn members(cluster: &ObservedCluster) -> Result<&Members, Box<Plan>> {
     match &cluster.etcd {
         Lookup::Known(members) => Ok(members),
-        Lookup::Unknown(why) | Lookup::NotYet(why) => Err(Box::new(Plan {
-            next: Next::After(pace::ASK_AGAIN),
-            ..wait(
-                Reason::EtcdUnreachable,
-                format!(
-                    "prepared; waiting to join the control plane, because the manager reads no list of etcd members: {why}. Condition EtcdHealthy of Cluster {} has the remedy",
-                    cluster.name
-                ),
-            )
-        })),
+        Lookup::Unknown(why) | Lookup::NotYet(why) => Err(Box::new(wait(
+            Reason::EtcdUnreachable,
+            format!(
+                "prepared; waiting to join the control plane, because the manager reads no list of etcd members: {why}. Condition EtcdHealthy of Cluster {} has the remedy",
+                cluster.name
+            ),
+        ))),
     }
 }
 
@@ -212,17 +208,18 @@ fn with_turn(
     let action = TurnAction::Join;
     let request = Request { action, half_done };
     let has_turn = has_turn(observed, cluster, action);
-    let in_the_way = in_the_way(observed, cluster).map(|message| Plan {
-        next: Next::After(pace::ASK_AGAIN),
-        asks: (!has_turn).then_some(request),
-        ..wait(Reason::WaitingForTurn, message)
-    });
-    let asks = match in_the_way {
-        Some(waits) if has_turn => return waits,
+    let waits = match in_the_way(observed, cluster) {
+        Some(message) => wait(Reason::WaitingForTurn, message),
         None if has_turn => return act(),
-        waits => waits.unwrap_or_else(|| ask::plan(observed, request)),
+        None => ask::plan(observed, request),
     };
-    if half_done || ask::stands(observed, action) {
+    let asks = Plan {
+        // also while its record is awaited, and with the turn, while a job runs on the host of another
+        next: Next::After(pace::TURN),
+        asks: (!has_turn).then_some(request),
+        ..waits
+    };
+    if has_turn || half_done || ask::stands(observed, action) {
         return asks;
     }
     Plan {
@@ -233,10 +230,11 @@ fn with_turn(
     }
 }
 
-/// Another Machine is edited, which wakes nobody here.
+/// Another Machine is edited, which wakes nobody here. Other skews, which an event ends, have the same
+/// reason.
 fn wait_a_while(message: String) -> Plan {
     Plan {
-        next: Next::After(pace::ASK_AGAIN),
+        next: Next::After(pace::NEIGHBOUR),
         ..wait(Reason::VersionSkew, message)
     }
 }

@@ -1,11 +1,11 @@
 //! It has no place yet, and claims one, once. A claim that was lost is reported, and nothing is done.
 
-use super::super::lost_claim::{self, proof, remedy};
+use super::super::lost_claim::{proof, remedy};
 use super::super::{Acquire, Action, Plan};
+use crate::Why;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::machine::observed::{Lookup, Observed, Unheld};
 use crate::proof::{Clean, Evidence};
-use crate::{Next, Why};
 
 /// The next step: `choice` is the host that it would claim, or why there is none.
 pub(super) fn plan(observed: &Observed, choice: &Result<String, Why>) -> Plan {
@@ -54,12 +54,9 @@ fn lost(observed: &Observed, why: &str) -> Plan {
         },
         remedy(observed)
     );
-    Plan {
-        next: Next::After(lost_claim::ASK_AGAIN),
-        ..Plan::waiting(Finding::no(
-            ConditionType::InfrastructureReady,
-            Reason::HostLost,
-            message,
-        ))
-    }
+    Plan::waiting(Finding::no(
+        ConditionType::InfrastructureReady,
+        Reason::HostLost,
+        message,
+    ))
 }

@@ -1,21 +1,16 @@
 //! It is being deleted, and has no place. That proves nothing: the place that it may have had must prove that it no longer runs, or
 //! the user must confirm it.
 
-use std::time::Duration;
-
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::deletion::{deleting, of_user};
 use super::super::end::{finish, give_up, given_up};
 use super::super::{Action, Plan, Release, hooks, hypervisor, leaving, lost_claim, release};
-use crate::Next;
 use crate::api::conditions::Reason;
 use crate::machine::kind::PlaceKind;
 use crate::machine::observed::Observed;
 use crate::proof::Proof;
-
-/// How soon a gateway that did not end a virtual machine is asked again.
-const RELEASE_AGAIN: Duration = Duration::from_secs(10);
+use crate::{Next, pace};
 
 /// The next step.
 pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
@@ -44,10 +39,7 @@ fn without_place(observed: &Observed, now: Timestamp) -> Plan {
         "nothing proves that this Machine no longer runs: {why}{kept}. {}",
         lost_claim::remedy(observed)
     );
-    Plan {
-        next: Next::After(lost_claim::ASK_AGAIN),
-        ..Plan::waiting(deleting(Reason::NotReset, message))
-    }
+    Plan::waiting(deleting(Reason::NotReset, message))
 }
 
 /// Whether nothing of it is anywhere but in the manager's memory. A spec that says so can be edited; its provider ID came
@@ -63,11 +55,13 @@ fn no_machine_left(observed: &Observed, now: Timestamp) -> Plan {
     if let Some(proof) = given_up(observed, None, now) {
         return give_up(observed, &proof);
     }
+    // also beside actions: what the gateway did not end, it is asked for again
+    let again = Next::After(pace::GATEWAY);
     if let Some(why) = hypervisor::doubt(observed) {
         return match of_user(observed) {
             Some(proof) => give_up(observed, &proof),
             None => Plan {
-                next: Next::After(RELEASE_AGAIN),
+                next: again,
                 ..Plan::waiting(deleting(Reason::NotReset, why))
             },
         };
@@ -93,6 +87,6 @@ fn no_machine_left(observed: &Observed, now: Timestamp) -> Plan {
     {
         plan.actions.insert(0, Action::Release(Release::Now));
     }
-    plan.next = plan.next.sooner(Next::After(RELEASE_AGAIN));
+    plan.next = plan.next.sooner(again);
     plan
 }

@@ -2,12 +2,12 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::super::{Plan, job, pace};
+use super::super::{Plan, job};
 use super::{running, unread};
+use crate::NodeView;
 use crate::api::conditions::{ConditionType, Finding};
 use crate::machine::observed::{Contact, Infrastructure, Observed};
 use crate::node::{JobKind, Observation};
-use crate::{Next, NodeView};
 
 /// Keeps the Node according to the Machine's spec, and runs the commands until all have succeeded.
 pub(super) fn plan(
@@ -42,14 +42,11 @@ fn unfinished(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Opt
                 .is_some_and(|follow| follow.job.kind.bootstraps())
                 .then(|| unread::followed(observed))
         }
-        Contact::Unreachable { reason, message } => Some(Plan {
-            next: Next::After(pace::ASK_AGAIN),
-            ..Plan::waiting(Finding::unknown(
-                ConditionType::BootstrapReady,
-                *reason,
-                format!("cannot check whether its postKubeadmCommands succeeded: {message}"),
-            ))
-        }),
+        Contact::Unreachable { reason, message } => Some(Plan::waiting(Finding::unknown(
+            ConditionType::BootstrapReady,
+            *reason,
+            format!("cannot check whether its postKubeadmCommands succeeded: {message}"),
+        ))),
         Contact::Seen(seen) => on_host(observed, seen, now),
     }
 }

@@ -1,29 +1,19 @@
 //! It is being deleted, and stays for now as it is: what needs it goes first.
 
-use std::time::Duration;
-
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::deletion::deleting;
 use super::super::membership::{self, Leaving};
 use super::super::{Action, Plan, Request, address, ask, drain, turn_end, update};
-use crate::Next;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::machine::observed::Observed;
-
-/// How soon it is checked again whether workers, or a profile, are left.
-const WORKERS_AGAIN: Duration = Duration::from_secs(30);
 
 /// Meanwhile it is as any other.
 pub(super) fn plan(observed: &Observed, why: &Finding, now: Timestamp) -> Plan {
     let is_last = why.reason() == Reason::LastControlPlane;
     let is_unread = why.reason() == Reason::EtcdUnreachable;
-    let mut plan = Plan {
-        // a worker whose label was edited away wakes nobody when it is gone
-        next: Next::After(WORKERS_AGAIN),
-        ..Plan::waiting(why.clone())
-    };
+    let mut plan = Plan::waiting(why.clone());
     if let Some(held) = observed.held().filter(|held| !held.releasing) {
         address::keep(observed, held, &mut plan, now);
         if is_last || is_unread {

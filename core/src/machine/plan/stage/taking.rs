@@ -1,9 +1,8 @@
 //! A host that the Machine claims, and whose marker does not name it: Tatara writes the marker if the host has none and no
 //! traces of Kubernetes, and otherwise leaves the host alone. So it does where the marker names the Machine in another Cluster.
 
-use super::super::{Action, Plan, after_deletion, pace};
+use super::super::{Action, Plan, after_deletion};
 use super::SeenHost;
-use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::machine::observed::{Infrastructure, Observed};
 use crate::node::Ownership;
@@ -19,14 +18,10 @@ pub(super) fn plan(host: &SeenHost<'_>) -> Plan {
     if let Some(finding) = host.of_another_cluster() {
         return Plan::waiting(finding);
     }
-    let waiting = |message: String| Plan {
-        next: Next::After(pace::ASK_AGAIN),
-        ..Plan::waiting(Finding::no(
-            ConditionType::HostClean,
-            Reason::Occupied,
-            message,
-        ))
+    let not_clean = |reason, message: String| {
+        Plan::waiting(Finding::no(ConditionType::HostClean, reason, message))
     };
+    let waiting = |message: String| not_clean(Reason::Occupied, message);
     let after = after_deletion(observed);
     let occupied = |message: String| {
         waiting(format!(
@@ -34,14 +29,9 @@ pub(super) fn plan(host: &SeenHost<'_>) -> Plan {
         ))
     };
     match &seen.owner {
-        Ownership::Nobody if let Some(message) = marker_missing(observed, held) => Plan {
-            next: Next::After(pace::ASK_AGAIN),
-            ..Plan::waiting(Finding::no(
-                ConditionType::HostClean,
-                Reason::MarkerMissing,
-                message,
-            ))
-        },
+        Ownership::Nobody if let Some(message) = marker_missing(observed, held) => {
+            not_clean(Reason::MarkerMissing, message)
+        }
         Ownership::Nobody if seen.occupied.is_empty() => Plan::act(
             Action::TakeHost,
             Finding::no(

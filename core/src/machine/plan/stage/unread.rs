@@ -1,8 +1,7 @@
 //! Its host has to show what is next, and shows nothing in this pass: a job runs there whose end wakes us, or it does not answer.
 
-use super::super::{Plan, host_is_silent, job, pace, virtual_machine};
+use super::super::{Plan, host_is_silent, job, virtual_machine};
 use super::{claimed, registering};
-use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::machine_stage::StageName;
 use crate::machine::observed::{Contact, Infrastructure, Observed};
@@ -14,10 +13,7 @@ pub(super) fn plan(observed: &Observed, held: &Infrastructure) -> Plan {
         return plan;
     }
     if let Some(finding) = host_is_silent(held) {
-        return Plan {
-            next: Next::After(pace::ASK_AGAIN),
-            ..Plan::waiting(finding)
-        };
+        return Plan::waiting(finding);
     }
     let plan = match &held.contact {
         Contact::SelfRegistering(Some(error)) => Plan::waiting(Finding::no(

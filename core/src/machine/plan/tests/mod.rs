@@ -13,6 +13,7 @@ mod kstatus;
 mod leaving;
 mod live;
 mod members;
+mod pace;
 mod proofs;
 mod reported;
 mod rolling;

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use super::super::super::observed::{Lookup, Observed};
-use super::super::pace::ASK_AGAIN;
 use super::super::{Action, Phase, Plan, known_node, turn_end};
-use super::{Step, follow, has_turn_to_upgrade, updating, waiting};
-use crate::Next;
+use super::{Step, follow, has_turn_to_upgrade, waiting};
 use crate::api::conditions::Reason;
 use crate::api::names::ANNOTATION_CORDONED;
 use crate::control_plane::component::Components;
@@ -45,8 +43,7 @@ pub(super) fn finish(observed: &Observed) -> Step {
     }
     Step::goes(Plan {
         actions,
-        next: Next::After(ASK_AGAIN),
-        ..Plan::waiting(updating(Reason::Updating, "ending the update"))
+        ..waiting(Reason::Updating, "ending the update")
     })
 }
 

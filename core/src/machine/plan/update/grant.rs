@@ -7,8 +7,7 @@ use super::super::turn::{in_the_way, job_of_another};
 use super::super::{Plan, ask, turn_end};
 use super::on_host::OnHost;
 use super::quorum::{may_restart, members};
-use super::{Step, not, pace};
-use crate::Next;
+use super::{Step, not};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{Finding, Reason};
 use crate::machine::LastLook;
@@ -60,8 +59,5 @@ pub(super) fn beside(host: &OnHost<'_>) -> Option<Step> {
 /// What it waits for, in condition `UpToDate`.
 fn asks(observed: &Observed, cluster: &ObservedCluster) -> Result<Plan, Finding> {
     may_restart(observed, members(cluster))?;
-    Ok(Plan {
-        next: Next::After(pace::ASK_AGAIN),
-        ..Plan::waiting(ask::finding(observed, TurnAction::Upgrade))
-    })
+    Ok(Plan::waiting(ask::finding(observed, TurnAction::Upgrade)))
 }

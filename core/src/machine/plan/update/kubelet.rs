@@ -3,11 +3,9 @@
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::super::observed::Observed;
-use super::super::pace::DRAIN_AGAIN;
 use super::super::{Plan, drain, known_node};
 use super::on_host::OnHost;
 use super::{steps, updating, waiting};
-use crate::Next;
 use crate::api::conditions::{Finding, Reason};
 use crate::api::machine_provider_spec::SoftwareSource;
 use crate::node::{JobKind, PlannedUnit};
@@ -47,7 +45,6 @@ pub(super) fn replace(host: &OnHost<'_>, unit: &PlannedUnit, now: Timestamp) -> 
             node.name
         );
         plan.findings = vec![updating(Reason::Draining, message)];
-        plan.next = plan.next.sooner(Next::After(DRAIN_AGAIN));
     }
     plan.findings.extend(finding);
     plan
