@@ -1,8 +1,11 @@
 //! Results of querying a host, or its BMC.
 
+use std::time::Duration;
+
 use k8s_openapi::jiff::Timestamp;
 
 use crate::api::conditions::Reason;
+use crate::pace;
 use crate::power::PowerState;
 
 /// Why a host could not be queried, with the reason and the message of a condition.
@@ -24,6 +27,15 @@ impl ContactError {
             self.reason,
             Reason::PowerActionRefused | Reason::PowerActionFailed
         )
+    }
+
+    /// How soon it is asked again, for a Host.
+    pub const fn again(&self) -> Duration {
+        if self.transient {
+            pace::SERVER
+        } else {
+            pace::STANDING
+        }
     }
 
     /// Whether nothing can be done over SSH: the host may be off, may hang, or may still run.

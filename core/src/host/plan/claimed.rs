@@ -4,17 +4,15 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::super::observed::Observed;
-use super::{
-    ASK_AGAIN, Action, Plan, State, TRY_AGAIN, consumer, is_deleted, owned, reset, unavailable,
-};
+use super::{Action, Plan, State, consumer, is_deleted, owned, reset, unavailable};
 use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::installation::WipePolicy;
 use crate::node::{Follow, JobKind};
-use crate::{Next, claim, remedy};
+use crate::{Next, claim, pace, remedy};
 
 /// It was not asked in this pass: a unit is followed, or its turn is later.
 pub(super) fn not_asked(observed: &Observed, now: Timestamp) -> Plan {
-    let again = observed.heard_at.map(|at| at + ASK_AGAIN);
+    let again = observed.heard_at.map(|at| at + pace::STANDING);
     let mut plan = match &observed.following {
         Some(follow) => followed(observed, follow),
         None => Plan {
@@ -51,7 +49,7 @@ fn followed(observed: &Observed, follow: &Follow) -> Plan {
         JobKind::Reset if let Some(message) = still_unstarted(observed, follow) => {
             reset::failed(message)
         }
-        JobKind::Reset => unavailable(State::Releasing, Reason::Resetting, far, Next::OnChange),
+        JobKind::Reset => unavailable(State::Releasing, Reason::Resetting, far),
         kind if let Some(plan) = stopping(observed, kind) => plan,
         _ if is_released => unavailable(
             State::Releasing,
@@ -63,12 +61,8 @@ fn followed(observed: &Observed, follow: &Follow) -> Plan {
                     WipePolicy::Reset | WipePolicy::Reinstall => "it is reset",
                 }
             ),
-            Next::OnChange,
         ),
-        _ => Plan {
-            next: Next::OnChange,
-            ..by_machine(observed)
-        },
+        _ => by_machine(observed),
     };
     if follow.progress.is_some() {
         // it told of the step on the connection on which the unit is followed
@@ -92,12 +86,7 @@ pub(super) fn stopping(observed: &Observed, kind: JobKind) -> Option<Plan> {
     let message = format!("its Cluster is deleted: {what} is stopped on it, and it is reset");
     Some(Plan {
         actions: vec![Action::StopJobs(machine)],
-        ..unavailable(
-            State::Releasing,
-            Reason::Resetting,
-            message,
-            Next::After(TRY_AGAIN),
-        )
+        ..unavailable(State::Releasing, Reason::Resetting, message)
     })
 }
 
@@ -129,5 +118,5 @@ pub(super) fn by_machine(observed: &Observed) -> Plan {
     } else {
         Reason::Claimed
     };
-    unavailable(State::Claimed, reason, message, Next::After(ASK_AGAIN))
+    unavailable(State::Claimed, reason, message)
 }

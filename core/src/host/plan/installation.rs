@@ -1,21 +1,15 @@
 //! The next step of an installation that is under way.
 
-use std::time::Duration;
-
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
 use super::super::observed::{Contact, Observed, Underway};
-use super::{Action, Plan, State, TRY_AGAIN, is_deleted, unavailable};
-use crate::Next;
+use super::{Action, Plan, State, is_deleted, unavailable};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::installation::{Cause, Installation, Phase, Record};
 use crate::host::{ContactError, PowerState};
 use crate::installer::{BaseState, Failure, Report};
-use crate::remedy;
-
-/// How often the power of a host is asked for while it installs: it switches itself off at the end.
-const LOOK_AGAIN: Duration = Duration::from_secs(15);
+use crate::{Next, pace, remedy};
 
 /// The next step of an installation.
 pub fn plan(observed: &Observed, underway: &Underway, now: Timestamp) -> Plan {
@@ -26,7 +20,7 @@ pub fn plan(observed: &Observed, underway: &Underway, now: Timestamp) -> Plan {
     if observed.host.spec.maintenance {
         let message = "spec.maintenance is true: its power is left alone, and its installation waits until spec.maintenance is false; \
                        installation.timeoutSeconds keeps counting";
-        return at_work(Reason::Maintenance, message, Next::OnChange);
+        return at_work(Reason::Maintenance, message);
     }
     if is_deleted(observed) {
         return give_up(Cause::Cancelled, "the Host is being deleted".into());
@@ -73,16 +67,16 @@ fn changed(
     }
 }
 
-fn at_work(reason: Reason, message: impl Into<String>, next: Next) -> Plan {
+fn at_work(reason: Reason, message: impl Into<String>) -> Plan {
     let message = message.into();
-    let mut plan = unavailable(State::Installing, reason, message.clone(), next);
+    let mut plan = unavailable(State::Installing, reason, message.clone());
     plan.findings
         .push(Finding::no(ConditionType::Installed, reason, message));
     plan
 }
 
 fn give_up(cause: Cause, message: String) -> Plan {
-    let mut plan = at_work(reason(cause), message.clone(), Next::OnChange);
+    let mut plan = at_work(reason(cause), message.clone());
     plan.actions
         .push(Action::GiveUpInstallation(cause, message));
     plan
@@ -114,7 +108,6 @@ fn trouble(observed: &Observed) -> Option<&ContactError> {
 }
 
 fn booting(observed: &Observed, underway: &Underway, is_late: bool, now: Timestamp) -> Plan {
-    let again = Next::After(TRY_AGAIN);
     match &underway.image {
         None => {
             let message =
@@ -122,7 +115,7 @@ fn booting(observed: &Observed, underway: &Underway, is_late: bool, now: Timesta
             if is_late {
                 return give_up(Cause::ImageUnavailable, message.into());
             }
-            at_work(Reason::MediaNotConfigured, message, again)
+            at_work(Reason::MediaNotConfigured, message)
         }
         Some(BaseState::Failed(Failure::Checksum(message))) => {
             give_up(Cause::ImageWrong, message.clone())
@@ -134,11 +127,9 @@ fn booting(observed: &Observed, underway: &Underway, is_late: bool, now: Timesta
         Some(BaseState::Failed(Failure::Fetch(message))) if is_late => {
             give_up(Cause::ImageUnavailable, message.clone())
         }
-        Some(BaseState::Failed(Failure::Fetch(message))) => at_work(
-            Reason::FetchingInstaller,
-            format!("{message}; retrying"),
-            again,
-        ),
+        Some(BaseState::Failed(Failure::Fetch(message))) => {
+            at_work(Reason::FetchingInstaller, format!("{message}; retrying"))
+        }
         Some(BaseState::Fetching) if is_late => give_up(
             Cause::ImageUnavailable,
             "the installer was not fetched within installation.timeoutSeconds".into(),
@@ -146,7 +137,6 @@ fn booting(observed: &Observed, underway: &Underway, is_late: bool, now: Timesta
         Some(BaseState::Fetching) => at_work(
             Reason::FetchingInstaller,
             "the manager fetches the installer",
-            again,
         ),
         Some(BaseState::Ready(_)) => boot(observed, is_late, now),
     }
@@ -169,15 +159,13 @@ fn boot(observed: &Observed, is_late: bool, now: Timestamp) -> Plan {
         Some(error) => at_work(
             Reason::BootingInstaller,
             format!("cannot boot the installer yet: {}", error.message),
-            Next::After(TRY_AGAIN),
         ),
         None => at_work(
             Reason::BootingInstaller,
             "booting the installer through its BMC",
-            Next::After(TRY_AGAIN),
         ),
     };
-    let again = SignedDuration::try_from(TRY_AGAIN).unwrap_or_default();
+    let again = SignedDuration::try_from(pace::BMC).unwrap_or_default();
     let tried = observed.bmc.as_ref().filter(|heard| heard.power.is_err());
     if tried.is_none_or(|heard| now.duration_since(heard.at) >= again) {
         plan.actions.push(Action::BootInstaller);
@@ -225,7 +213,6 @@ fn installing(observed: &Observed, underway: &Underway, is_late: bool) -> Plan {
         let mut plan = at_work(
             Reason::BootingInstalled,
             "the installer switched the host off; booting the installed system through its BMC",
-            Next::After(TRY_AGAIN),
         );
         plan.actions.push(Action::BootInstalled);
         return plan;
@@ -247,7 +234,7 @@ fn installing(observed: &Observed, underway: &Underway, is_late: bool) -> Plan {
         (Some(_), None) => "the installer found the disk, and is installing".into(),
         (None, None) => "the installer was booted, and has not reported yet".into(),
     };
-    let mut plan = at_work(Reason::InstallerRuns, said, Next::After(LOOK_AGAIN));
+    let mut plan = at_work(Reason::InstallerRuns, said);
     if !underway.is_open {
         plan.actions.push(Action::OpenInstaller);
     }
@@ -261,7 +248,6 @@ fn starting(observed: &Observed, record: &Record, is_late: bool) -> Plan {
                 State::Installing,
                 Reason::InstallationEnds,
                 "the installed system answers with its host key",
-                Next::OnChange,
             );
             plan.findings.push(Finding::yes(
                 ConditionType::Installed,
@@ -288,7 +274,6 @@ fn starting(observed: &Observed, record: &Record, is_late: bool) -> Plan {
     let mut plan = at_work(
         Reason::StartingInstalled,
         format!("waiting for the installed system: {why}"),
-        Next::After(TRY_AGAIN),
     );
     if matches!(observed.contact, Contact::Off) {
         plan.actions.push(Action::BootInstalled);
@@ -313,12 +298,7 @@ fn failed(observed: &Observed, record: &Record) -> Plan {
         remedy::host::reinstall(&namespace, &host),
         remedy::host::keep_system(&namespace, &host)
     );
-    let mut plan = unavailable(
-        State::Quarantined,
-        reason(cause),
-        message.clone(),
-        Next::OnChange,
-    );
+    let mut plan = unavailable(State::Quarantined, reason(cause), message.clone());
     plan.findings.push(Finding::no(
         ConditionType::Installed,
         reason(cause),

@@ -6,13 +6,12 @@ pub mod installation;
 mod missing;
 mod orphaned;
 mod owned;
+mod pace;
 mod power;
 mod ready;
 mod reinstall;
 mod reset;
 mod retain;
-
-use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
@@ -25,12 +24,8 @@ use crate::api::installation::{Cause, WipePolicy};
 use crate::api::names::ANNOTATION_PAUSED;
 use crate::host::ContactError;
 use crate::node::{Marker, Observation, Ownership};
+use crate::pace::STANDING;
 use crate::proof::{Clean, InitProof};
-
-/// A host is queried again after this time, also while a Machine has it: there is no event when a server fails.
-const ASK_AGAIN: Duration = Duration::from_mins(1);
-/// A host that does not answer is tried again after this time.
-const TRY_AGAIN: Duration = Duration::from_secs(10);
 
 /// Where a host is in its life: a summary for people; conditions are authoritative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -127,7 +122,7 @@ impl crate::Plan for Plan {
 
 /// Whether an answer of that time is recent enough, so that the host is not queried again.
 pub fn is_fresh(heard_at: Timestamp, now: Timestamp) -> bool {
-    now.duration_since(heard_at).unsigned_abs() < ASK_AGAIN
+    now.duration_since(heard_at).unsigned_abs() < STANDING
 }
 
 /// What is done next for a Host, and why.
@@ -155,9 +150,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     plan.actions.extend(made);
     power::tell(observed, &mut plan);
     ready::tell(observed, &mut plan);
-    if observed.is_missed {
-        plan.next = plan.next.sooner(Next::After(ASK_AGAIN));
-    }
+    plan.next = plan.next.sooner(pace::of(observed, &plan));
     plan.findings
         .push(Finding::no(ConditionType::Paused, Reason::NotPaused, ""));
     plan
@@ -210,7 +203,7 @@ fn paused(observed: &Observed) -> Plan {
         Some(_) => State::Claimed,
         None => State::Maintenance,
     };
-    let mut plan = unavailable(state, Reason::Paused, message, Next::OnChange);
+    let mut plan = unavailable(state, Reason::Paused, message);
     plan.findings
         .push(Finding::yes(ConditionType::Paused, Reason::Paused, message));
     plan
@@ -220,21 +213,15 @@ fn consumer(observed: &Observed) -> Option<&ConsumerRef> {
     observed.host.spec.consumer_ref.as_ref()
 }
 
-fn unavailable(state: State, reason: Reason, message: impl Into<String>, next: Next) -> Plan {
+fn unavailable(state: State, reason: Reason, message: impl Into<String>) -> Plan {
     Plan {
         findings: vec![Finding::no(ConditionType::Available, reason, message)],
         state,
-        next,
         ..Plan::default()
     }
 }
 
 fn failed(observed: &Observed, error: &ContactError) -> Plan {
-    let next = if error.transient {
-        TRY_AGAIN
-    } else {
-        ASK_AGAIN
-    };
     let state = if consumer(observed).is_some_and(|c| c.releasing) {
         State::Quarantined
     } else {
@@ -246,7 +233,8 @@ fn failed(observed: &Observed, error: &ContactError) -> Plan {
         ""
     };
     let message = format!("{}{again}{}", error.message, deleted::stays(observed));
-    let mut plan = unavailable(state, error.reason, message, Next::After(next));
+    let mut plan = unavailable(state, error.reason, message);
+    plan.next = Next::After(error.again());
     plan.findings.insert(
         0,
         Finding::no(
@@ -335,26 +323,18 @@ fn clean(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
 /// Something of it is another Host's as well.
 fn twin(observed: &Observed, seen: &Observation) -> Option<Plan> {
     let why = observed.twins.problem(&observed.host, Some(&seen.facts))?;
-    let again = Next::After(ASK_AGAIN);
-    Some(unavailable(
-        State::Quarantined,
-        why.reason,
-        why.message(),
-        again,
-    ))
+    Some(unavailable(State::Quarantined, why.reason, why.message()))
 }
 
 fn free(observed: &Observed, seen: &Observation) -> Plan {
     if let Some(plan) = twin(observed, seen) {
         return plan;
     }
-    let again = Next::After(ASK_AGAIN);
     if observed.host.spec.maintenance {
         return unavailable(
             State::Maintenance,
             Reason::Maintenance,
             "spec.maintenance is true",
-            again,
         );
     }
     if observed.host.metadata.deletion_timestamp.is_some() {
@@ -362,7 +342,6 @@ fn free(observed: &Observed, seen: &Observation) -> Plan {
             State::Maintenance,
             Reason::Deleting,
             "the Host is being deleted",
-            Next::OnChange,
         );
     }
     if let Some(plan) = power::switch_off(observed) {
@@ -375,7 +354,6 @@ fn free(observed: &Observed, seen: &Observation) -> Plan {
             observed.twins.note(),
         )],
         state: State::Available,
-        next: again,
         ..Plan::default()
     }
 }

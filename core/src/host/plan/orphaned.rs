@@ -4,8 +4,7 @@ use kube::ResourceExt;
 
 use super::super::observed::{Observed, Owner as Known};
 use super::owned::never_started;
-use super::{ASK_AGAIN, Plan, State, consumer, unavailable};
-use crate::Next;
+use super::{Plan, State, consumer, unavailable};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::host::ConsumerRef;
 use crate::node::{Marker, Owner};
@@ -43,12 +42,7 @@ pub fn plan(observed: &Observed, owner: &Owner) -> Plan {
             marker.namespace
         ),
     };
-    let mut plan = unavailable(
-        State::Quarantined,
-        Reason::Orphaned,
-        message.clone(),
-        Next::After(ASK_AGAIN),
-    );
+    let mut plan = unavailable(State::Quarantined, Reason::Orphaned, message.clone());
     plan.findings.insert(
         0,
         Finding::no(ConditionType::Clean, Reason::Orphaned, message),

@@ -6,17 +6,17 @@ use kube::ResourceExt;
 
 use super::super::observed::{Contact, Observed, Owner as Known};
 use super::{
-    ASK_AGAIN, Action, Plan, State, claimed, consumer, deleted, is_deleted, is_installing,
-    orphaned, reinstall, reset, retain, unavailable,
+    Action, Plan, State, claimed, consumer, deleted, is_deleted, is_installing, orphaned,
+    reinstall, reset, retain, unavailable,
 };
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::host::ConsumerRef;
 use crate::api::installation::WipePolicy;
 use crate::api::names::FINALIZER_IN_USE;
+use crate::claim;
 use crate::node::{Observation, Owner, Ownership};
 use crate::proof::{Clean, Evidence, Proof};
 use crate::remedy;
-use crate::{Next, claim};
 
 /// Its marker cannot be read, and may be Tatara's: a claim stays until a person has checked.
 pub fn unreadable(text: &str) -> Plan {
@@ -59,7 +59,6 @@ pub fn released(observed: &Observed, seen: &Observation) -> Plan {
             format!(
                 "Machine {name} released it, but nothing proves that it was reset: {why}. Bring back the disk that it ran with; or, if its server was erased, delete this Host and register it again"
             ),
-            Next::After(ASK_AGAIN),
         )
     };
     let proof = match proof(observed, seen) {
@@ -73,7 +72,7 @@ pub fn released(observed: &Observed, seen: &Observation) -> Plan {
     let waits = proof.evidence() != Evidence::NeverStarted || is_deleted;
     if observed.consumer.exists() && waits {
         let message = format!("reset and clean; it is free once Machine {name} is deleted");
-        return unavailable(State::Releasing, Reason::Freeing, message, Next::OnChange);
+        return unavailable(State::Releasing, Reason::Freeing, message);
     }
     Plan {
         actions: vec![Action::Free(clean)],
@@ -81,7 +80,6 @@ pub fn released(observed: &Observed, seen: &Observation) -> Plan {
             State::Releasing,
             Reason::Freeing,
             "reset and clean; freeing it",
-            Next::OnChange,
         )
     }
 }
@@ -112,12 +110,10 @@ pub fn contested(observed: &Observed) -> Option<Plan> {
         "spec.consumerRef names Machine {name}, and so does that of Host {}, for example because one was created from the YAML of another; nothing is done to any of them. Delete all but the one that the Machine runs on{shows}",
         observed.rivals.join(", ")
     );
-    let next = Next::After(ASK_AGAIN);
     Some(unavailable(
         State::Quarantined,
         Reason::ClaimedTwice,
         message,
-        next,
     ))
 }
 
@@ -145,7 +141,6 @@ fn is_claimants(observed: &Observed, owner: &Owner) -> bool {
 /// fields can be edited, and a reset cannot be undone.
 pub fn not_meant(observed: &Observed) -> Option<Plan> {
     let consumer = consumer(observed).filter(|consumer| consumer.releasing)?;
-    let next = Next::After(ASK_AGAIN);
     let name = &consumer.name;
     let marked = match &observed.contact {
         Contact::Seen(seen) => match &seen.owner {
@@ -162,12 +157,7 @@ pub fn not_meant(observed: &Observed) -> Option<Plan> {
         let message = format!(
             "spec.consumerRef.releasing is true, and Machine {name} is not being deleted; nothing is reset. Delete that Machine to have the host reset"
         );
-        return Some(unavailable(
-            State::Claimed,
-            Reason::NotReleased,
-            message,
-            next,
-        ));
+        return Some(unavailable(State::Claimed, Reason::NotReleased, message));
     }
     let cluster = observed.guards.as_ref().filter(|_| marked)?;
     let message = format!(
@@ -177,7 +167,6 @@ pub fn not_meant(observed: &Observed) -> Option<Plan> {
         State::Quarantined,
         Reason::LastControlPlane,
         message,
-        next,
     ))
 }
 
@@ -218,12 +207,7 @@ fn has_no_claim_on(observed: &Observed) -> bool {
 }
 
 fn left_alone(message: String) -> Plan {
-    let mut plan = unavailable(
-        State::Quarantined,
-        Reason::Occupied,
-        message.clone(),
-        Next::After(ASK_AGAIN),
-    );
+    let mut plan = unavailable(State::Quarantined, Reason::Occupied, message.clone());
     plan.findings.insert(
         0,
         Finding::no(ConditionType::Clean, Reason::Occupied, message),
@@ -256,7 +240,7 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
         }
         _ if is_claimed_since(observed, owner) => {
             let message = format!("claimed by Machine {}", owner.marker.machine);
-            let mut plan = unavailable(State::Claimed, Reason::Claimed, message, Next::OnChange);
+            let mut plan = unavailable(State::Claimed, Reason::Claimed, message);
             plan.findings
                 .insert(0, Finding::yes(ConditionType::Clean, Reason::InUse, ""));
             plan
@@ -302,6 +286,5 @@ pub fn abandoned(observed: &Observed) -> Plan {
             "Machine {machine}, which claims it, does not exist; the host is left alone: {}",
             orphaned::end(owner, &command)
         ),
-        Next::After(ASK_AGAIN),
     )
 }

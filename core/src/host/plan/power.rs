@@ -7,9 +7,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::super::observed::{Contact, Observed};
-use super::{
-    ASK_AGAIN, Action, Plan, State, consumer, is_deleted, owned, reinstall, retain, unavailable,
-};
+use super::{Action, Plan, State, consumer, is_deleted, owned, reinstall, retain, unavailable};
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status, find, is_true};
 use crate::api::installation::WipePolicy;
@@ -36,12 +34,7 @@ pub fn off(observed: &Observed, now: Timestamp) -> Plan {
     };
     if observed.host.spec.maintenance {
         let message = "it is off, and spec.maintenance is true: its power is left alone";
-        let plan = unavailable(
-            State::Maintenance,
-            Reason::Maintenance,
-            message,
-            Next::After(ASK_AGAIN),
-        );
+        let plan = unavailable(State::Maintenance, Reason::Maintenance, message);
         return left_off(plan, message);
     }
     match consumer(observed) {
@@ -69,19 +62,13 @@ pub fn off(observed: &Observed, now: Timestamp) -> Plan {
         }
         None if is_deleted(observed) => {
             let message = "the Host is being deleted, and stays off";
-            let plan = unavailable(
-                State::Maintenance,
-                Reason::Deleting,
-                message,
-                Next::OnChange,
-            );
+            let plan = unavailable(State::Maintenance, Reason::Deleting, message);
             left_off(plan, message)
         }
         None if !observed.twins.address.is_empty() => {
             let problem = observed.twins.problem(&observed.host, None);
             let why = problem.unwrap_or_else(|| Why::new(Reason::DuplicateAddress, ""));
-            let again = Next::After(ASK_AGAIN);
-            let plan = unavailable(State::Quarantined, why.reason, why.message(), again);
+            let plan = unavailable(State::Quarantined, why.reason, why.message());
             left_off(
                 plan,
                 "it is off, and stays off: another Host names the same server",
@@ -114,14 +101,13 @@ fn resting() -> Plan {
             Finding::yes(ConditionType::Available, Reason::Available, ""),
         ],
         state: State::Available,
-        next: Next::OnChange,
         ..Plan::default()
     }
 }
 
 fn switch_on(state: State, why: &str) -> Plan {
     let message = format!("it is off; switching it on {why}");
-    let mut plan = unavailable(state, Reason::SwitchingOn, message.clone(), Next::OnChange);
+    let mut plan = unavailable(state, Reason::SwitchingOn, message.clone());
     plan.actions.push(Action::SwitchOn);
     plan.findings.push(Finding::no(
         ConditionType::PowerOn,
@@ -142,13 +128,7 @@ fn fenced(observed: &Observed) -> Plan {
     let message = format!(
         "its BMC reports that it is off: nothing of Machine {machine} runs on it any more. When that Machine is removed, {next}"
     );
-    let mut plan = unavailable(
-        State::Quarantined,
-        Reason::Fenced,
-        message.clone(),
-        // somebody may switch it on: its Machine must hear of that
-        Next::After(ASK_AGAIN),
-    );
+    let mut plan = unavailable(State::Quarantined, Reason::Fenced, message.clone());
     plan.findings
         .push(Finding::no(ConditionType::PowerOn, Reason::Fenced, message));
     plan
@@ -164,12 +144,7 @@ pub fn switch_off(observed: &Observed) -> Option<Plan> {
         return None;
     }
     let message = "clean, and no Machine claims it: switching it off, as set by spec.bmc.powerOffWhenReleased";
-    let mut plan = unavailable(
-        State::Releasing,
-        Reason::SwitchingOff,
-        message,
-        Next::OnChange,
-    );
+    let mut plan = unavailable(State::Releasing, Reason::SwitchingOff, message);
     plan.actions.push(Action::SwitchOff);
     Some(plan)
 }

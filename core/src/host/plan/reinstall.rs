@@ -5,7 +5,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
 use super::super::observed::{Contact, Observed};
-use super::{ASK_AGAIN, Action, Plan, State, TRY_AGAIN, consumer, is_deleted, power, unavailable};
+use super::{Action, Plan, State, consumer, is_deleted, power, unavailable};
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::installation::WipePolicy;
@@ -33,7 +33,6 @@ pub fn on_release(observed: &Observed, now: Timestamp) -> Plan {
             State::Quarantined,
             Reason::ReinstallWaits,
             format!("its operating system is to be reinstalled, as set by spec.wipePolicy: {why}"),
-            Next::After(ASK_AGAIN),
         );
     }
     begin("because its Machine released it, as set by spec.wipePolicy")
@@ -46,21 +45,17 @@ fn cut(observed: &Observed, now: Timestamp) -> Plan {
                that its Machine can be removed";
     let failure = |heard: &PowerReading| Some((heard.at, heard.power.clone().err()?));
     let Some((at, error)) = observed.bmc.as_ref().and_then(failure) else {
-        let mut plan = unavailable(State::Releasing, Reason::Fencing, why, Next::OnChange);
+        let mut plan = unavailable(State::Releasing, Reason::Fencing, why);
         plan.actions.push(Action::Fence);
         return plan;
     };
-    let wait = if error.transient {
-        TRY_AGAIN
-    } else {
-        ASK_AGAIN
-    };
+    let wait = error.again();
     let mut plan = unavailable(
         State::Quarantined,
         Reason::FencingFailed,
         format!("{why}; that failed: {}", error.message),
-        Next::After(wait),
     );
+    plan.next = Next::After(wait);
     if now.duration_since(at) >= SignedDuration::try_from(wait).unwrap_or_default() {
         plan.actions.push(Action::Fence);
     }
@@ -101,7 +96,6 @@ fn begin(why: &str) -> Plan {
         State::Installing,
         Reason::InstallationBegins,
         message.clone(),
-        Next::OnChange,
     );
     plan.findings.push(Finding::no(
         ConditionType::Installed,

@@ -3,7 +3,7 @@
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::Observed;
-use super::{Action, Plan, State, TRY_AGAIN, claimed, unavailable};
+use super::{Action, Plan, State, claimed, unavailable};
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::node::{
@@ -20,8 +20,7 @@ pub fn waits(seen: &Observation, owner: &Owner) -> Option<Plan> {
         "its Machine released it; it is judged again when {} has ended, which runs on it",
         kind.title()
     );
-    let next = Next::After(TRY_AGAIN);
-    let mut plan = unavailable(State::Releasing, Reason::WaitingForStep, message, next);
+    let mut plan = unavailable(State::Releasing, Reason::WaitingForStep, message);
     plan.findings.insert(0, not_clean());
     Some(plan)
 }
@@ -47,7 +46,6 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
     }
     let acting = |plan| Plan {
         actions: vec![Action::Reset(owner.marker.clone())],
-        next: Next::OnChange,
         ..plan
     };
     let go = |message: String| acting(resetting(message));
@@ -100,7 +98,7 @@ fn told(observed: &Observed, status: Option<&UnitStatus>, setback: &Setback<'_>)
 }
 
 fn resetting(message: String) -> Plan {
-    unavailable(State::Releasing, Reason::Resetting, message, Next::OnChange)
+    unavailable(State::Releasing, Reason::Resetting, message)
 }
 
 /// Kubeadm has run since that reset was decided on. It has undone nothing, and is decided again by what is there now.
@@ -126,10 +124,5 @@ pub(super) fn reset_failed(failure: &Failure) -> Plan {
 }
 
 pub(super) fn failed(message: String) -> Plan {
-    unavailable(
-        State::Quarantined,
-        Reason::ResetFailed,
-        message,
-        Next::OnChange,
-    )
+    unavailable(State::Quarantined, Reason::ResetFailed, message)
 }

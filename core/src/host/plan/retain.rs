@@ -3,8 +3,7 @@
 use kube::ResourceExt;
 
 use super::super::observed::Observed;
-use super::{ASK_AGAIN, Action, Plan, State, TRY_AGAIN, consumer, unavailable};
-use crate::Next;
+use super::{Action, Plan, State, consumer, unavailable};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::node::{JobKind, Observation, Owner};
 use crate::remedy;
@@ -20,18 +19,12 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
             "its Machine released it; its kubelet and its pods are stopped when the step that runs on it has ended ({}), and its data is kept, as set by spec.wipePolicy",
             kind.title()
         );
-        unavailable(
-            State::Releasing,
-            Reason::WaitingForStep,
-            message,
-            Next::After(TRY_AGAIN),
-        )
+        unavailable(State::Releasing, Reason::WaitingForStep, message)
     } else if seen.kubelet_active || seen.pods_run {
         let mut plan = unavailable(
             State::Releasing,
             Reason::Retaining,
             "stopping its kubelet, its pods, and keepalived if it holds the virtual IP; its data is kept, as set by spec.wipePolicy",
-            Next::After(ASK_AGAIN),
         );
         plan.actions.push(Action::StopKubelet(owner.marker.clone()));
         plan
@@ -63,6 +56,5 @@ pub fn kept(observed: &Observed) -> Plan {
             "what Machine {machine} left on it is kept, as set by spec.wipePolicy, and no other Machine can claim it. When it \
              is no longer needed: {command}"
         ),
-        Next::After(ASK_AGAIN),
     )
 }

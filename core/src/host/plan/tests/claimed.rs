@@ -1,5 +1,7 @@
 //! A host that a Machine has is as true as a free one; and what keeps a host from its reset is said.
 
+use std::time::Duration;
+
 use super::*;
 use crate::api::conditions::Reason;
 use crate::node::Follow;
@@ -32,7 +34,7 @@ fn a_claimed_host_is_asked_as_often_as_a_free_one() {
     let waits = plan(&heard, at(0));
     assert_eq!(
         waits.next,
-        Next::After(ASK_AGAIN.saturating_sub(Duration::from_secs(20)))
+        Next::After(STANDING.saturating_sub(Duration::from_secs(20)))
     );
     assert!(is_fresh(at(-59), at(0)) && !is_fresh(at(-60), at(0)));
 }

@@ -4,6 +4,7 @@ mod freed;
 mod guarded;
 mod installation;
 mod kstatus;
+mod pace;
 mod power;
 mod reset;
 

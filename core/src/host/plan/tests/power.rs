@@ -1,5 +1,7 @@
 //! A host with a BMC.
 
+use std::time::Duration;
+
 use super::*;
 use crate::api::conditions::{ConditionType, Reason};
 use crate::host::{PowerReading, PowerState};
@@ -244,7 +246,7 @@ fn a_free_host_is_switched_off_only_by_policy_and_when_its_bmc_answers() {
 fn a_fenced_host_is_looked_at_again_while_its_machine_waits() {
     let plan = plan(&off(&claim("m", true), &[]), at(0));
     assert_eq!(finding(&plan, "PowerOn").reason(), "Fenced");
-    assert_eq!(plan.next, Next::After(ASK_AGAIN));
+    assert_eq!(plan.next, Next::After(STANDING));
 }
 
 #[test]
@@ -359,7 +361,7 @@ fn a_host_that_is_missed_by_its_machine_is_looked_at_again() {
     observed.is_missed = true;
     let plan = plan(&observed, at(0));
     assert_eq!(plan.state, State::Claimed);
-    assert_eq!(plan.next, Next::After(ASK_AGAIN));
+    assert_eq!(plan.next, Next::After(STANDING));
 }
 
 #[test]
