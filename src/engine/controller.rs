@@ -55,8 +55,9 @@ pub enum ActionOutcome {
     NotYet(Finding),
     /// It failed; the following actions do not depend on it.
     Failed(ReconcileError),
-    /// It was refused, which a finding reports. It is retried after this time; the following actions do not depend on it.
-    Refused(Finding, Duration),
+    /// It was refused, which a finding reports. It is retried by the reason of that; the following actions do not
+    /// depend on it.
+    Refused(Finding),
 }
 
 /// One kind's controller: what a pass over an object reads, decides, does and reports. The engine does the rest.

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep};
 use super::{ActionOutcome, Controller, Engine, ReconcileError};
 use crate::clock;
 use tatara_core::api::conditions::Finding;
+use tatara_core::pace::{Asked, REFUSAL};
 use tatara_core::{Next, Plan, Reports};
 
 /// Limit of concurrent actions.
@@ -99,9 +100,10 @@ impl Outcome {
             }
             ActionOutcome::LookAgain(after) => self.next = self.next.sooner(Next::After(after)),
             ActionOutcome::Failed(error) => self.failed = Some(error),
-            ActionOutcome::Refused(finding, after) => {
+            ActionOutcome::Refused(finding) => {
+                let again = Asked::about(finding.reason()).by_cluster();
+                self.next = self.next.sooner(again).sooner(Next::After(REFUSAL));
                 self.found.get_or_insert(finding);
-                self.next = self.next.sooner(Next::After(after));
             }
             ActionOutcome::NotYet(finding) => {
                 self.found = Some(finding);
@@ -268,16 +270,19 @@ impl<C: Controller> Pass<'_, C> {
 mod tests {
     use super::*;
     use tatara_core::api::conditions::{ConditionType, Reason};
+    use tatara_core::pace::ETCD;
 
     #[test]
     fn what_is_refused_keeps_nothing_back_and_the_first_is_said() {
-        let refused = |why: &str, seconds| {
-            let finding = Finding::no(ConditionType::ProfilePublished, Reason::Refused, why);
-            ActionOutcome::Refused(finding, Duration::from_secs(seconds))
+        let refused = |why: &str, reason| {
+            let finding = Finding::no(ConditionType::ProfilePublished, reason, why);
+            ActionOutcome::Refused(finding)
         };
         let mut outcome = Outcome::default();
-        assert!(outcome.take(refused("a", 30)) && outcome.take(refused("b", 20)));
-        assert_eq!(outcome.next, Next::After(Duration::from_secs(20)));
+        assert!(outcome.take(refused("a", Reason::Refused)));
+        assert_eq!(outcome.next, Next::After(REFUSAL));
+        assert!(outcome.take(refused("b", Reason::MemberChanging)));
+        assert_eq!(outcome.next, Next::After(ETCD));
         let said = outcome.found.take().map(|finding| finding.message());
         assert_eq!(said.as_deref(), Some("a"));
         let held = Finding::no(ConditionType::Ready, Reason::Starting, "c");

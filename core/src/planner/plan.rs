@@ -1,7 +1,5 @@
 //! Who gets the turn next, and why nobody does. Pure.
 
-use std::time::Duration;
-
 use k8s_openapi::jiff::Timestamp;
 
 use super::observed::{Asks, Observed, Seat, Wants};
@@ -11,10 +9,8 @@ use crate::api::conditions::Finding;
 use crate::control_plane::turn::Both;
 use crate::machine::LastLook;
 use crate::node::JobKind;
+use crate::pace::TURN;
 use crate::remedy;
-
-/// How soon it is planned again while somebody waits.
-const AGAIN: Duration = Duration::from_secs(10);
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +69,7 @@ pub fn plan(observed: &Observed) -> Plan {
     }
     let mut plan = Plan {
         // not everything that is waited for is an object, whose change would wake
-        next: Next::After(AGAIN),
+        next: Next::After(TURN),
         ..Plan::default()
     };
     let Some(both) = &observed.both else {

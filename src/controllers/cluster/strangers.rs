@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::api::ListParams;
@@ -17,19 +16,17 @@ use crate::store::{IndexKeys, Item};
 use crate::workload::Connectivity;
 use tatara_core::NodeView;
 use tatara_core::api::cluster::Turn;
-use tatara_core::api::conditions::Finding;
 use tatara_core::api::{Cluster, Host, Hypervisor, Machine};
 use tatara_core::cluster::live::stranger::{self, Removal as Came};
 use tatara_core::cluster::{Fleet, MachineFact};
 use tatara_core::control_plane::orphan::{self, Facts};
 use tatara_core::control_plane::peers::{self, Connections, Watch};
 use tatara_core::control_plane::{Member, MemberId, Members};
+use tatara_core::pace::ETCD;
 use tatara_core::remedy;
 
 /// How often the others are asked about such a member.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(30);
-/// When a removal that was refused is tried again, and the turn asked for again.
-const TRY_AGAIN: Duration = Duration::from_secs(10);
 
 /// What is known of the members that belong to none of these Machines, from the watches.
 pub(super) async fn observe(
@@ -71,7 +68,7 @@ pub(super) async fn observe(
     let busy = others.and_then(|turn| busy(&namespace, members, turn, &fleet));
     // it does not ask for the turn at once again
     let refused = controller.workloads.known.get(&uid).removal_refused;
-    let refused = refused.filter(|(at, _)| now.duration_since(*at).unsigned_abs() < TRY_AGAIN);
+    let refused = refused.filter(|(at, _)| now.duration_since(*at).unsigned_abs() < ETCD);
     let busy = busy.or(refused.map(|(_, why)| why));
     let facts = |member: &&Member| {
         let watch = known.get(&member.id)?.clone();
@@ -182,7 +179,7 @@ pub(super) async fn remove(
     }
     let other = vacant::hold(&controller.turns, &live).await?;
     let outcome = remove_now(controller, &live, id, other.as_ref()).await;
-    if let Ok(ActionOutcome::Refused(finding, _)) = &outcome {
+    if let Ok(ActionOutcome::Refused(finding)) = &outcome {
         let uid = cluster.uid().unwrap_or_default();
         let refusal = (crate::clock::now(), finding.message().clone());
         let known = &controller.workloads.known;
@@ -224,13 +221,8 @@ async fn remove_now(
             // the pass ends here: an error of what follows would hide that
             ActionOutcome::NotYet(finding)
         }
-        Came::Refused(finding) => refused(finding),
+        Came::Refused(finding) => ActionOutcome::Refused(finding),
     })
-}
-
-/// Nothing else waits for it.
-fn refused(finding: Finding) -> ActionOutcome {
-    ActionOutcome::Refused(finding, TRY_AGAIN)
 }
 
 /// What is removed, by what was read just before.
@@ -254,7 +246,7 @@ async fn judge(
     let (members, member) = match stranger::listed(members, id) {
         Ok(Some(listed)) => listed,
         Ok(None) => return Ok(ControlFlow::Break(ActionOutcome::Yes)),
-        Err(finding) => return Ok(ControlFlow::Break(refused(finding))),
+        Err(finding) => return Ok(ControlFlow::Break(ActionOutcome::Refused(finding))),
     };
     if let (Ok(listed), Ok(shown)) = (&mut nodes_now, nodes(controller, cluster)) {
         listed.extend(shown);
@@ -267,7 +259,7 @@ async fn judge(
             member,
             since,
         }),
-        Err(finding) => ControlFlow::Break(refused(finding)),
+        Err(finding) => ControlFlow::Break(ActionOutcome::Refused(finding)),
     })
 }
 

@@ -18,9 +18,6 @@ use tatara_core::cluster_profile::plan::Action;
 use tatara_core::cluster_profile::{OwnedFields, access, kept, refused};
 use tatara_core::finalizers;
 
-/// Retry interval of a refused profile: its namespace may be created meanwhile.
-const REFUSED_AGAIN: Duration = Duration::from_secs(30);
-
 /// Performs one action. The next pass observes the result at once.
 ///
 /// # Errors
@@ -69,7 +66,7 @@ pub async fn perform(
             }
             let written = match refusal(namespace, &name, published)? {
                 Ok(written) => written,
-                Err(refused) => return Ok(ActionOutcome::Refused(refused, REFUSED_AGAIN)),
+                Err(refused) => return Ok(ActionOutcome::Refused(refused)),
             };
             let Some(written) = written else {
                 return Ok(ActionOutcome::Yes);
@@ -78,7 +75,7 @@ pub async fn perform(
             memory.update(cluster, |remembered| remembered.wrote(cluster, &written));
             let lost = OwnedFields::of(&written).lost(parts.0, parts.1);
             if let Err(finding) = kept(namespace, &name, &lost) {
-                return Ok(ActionOutcome::Refused(finding, REFUSED_AGAIN));
+                return Ok(ActionOutcome::Refused(finding));
             }
         }
     }

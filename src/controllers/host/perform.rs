@@ -1,7 +1,5 @@
 //! Performs the actions of a plan. Every action is idempotent.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use super::observe::is_marked;
@@ -23,11 +21,9 @@ use tatara_core::host::switch::Switch;
 use tatara_core::host::{Contact, Observed};
 use tatara_core::machine::kind::PlaceKind;
 use tatara_core::node::{self, JobKind, Marker, RenderError, Script};
+use tatara_core::pace::SERVER;
 use tatara_core::proof::{Clean, TurnIsOver};
 use tatara_core::{claim, finalizers};
-
-/// Retry interval of an unreachable host.
-const TRY_AGAIN: Duration = Duration::from_secs(10);
 
 /// Performs one action.
 ///
@@ -112,7 +108,7 @@ async fn reset(
     }
     let pod_cidrs = pod_cidrs(controller, marker);
     let Some((_, seen)) = marked(&observed.contact) else {
-        return Ok(ActionOutcome::LookAgain(TRY_AGAIN));
+        return Ok(ActionOutcome::LookAgain(SERVER));
     };
     let unit = node::reset(&node::Reset {
         pod_cidrs: &pod_cidrs,
@@ -128,7 +124,7 @@ async fn reset(
     }
     // the next pass reports a host that does not answer
     let Ok(session) = controller.hosts.session(observed.host.as_ref()).await else {
-        return Ok(ActionOutcome::LookAgain(TRY_AGAIN));
+        return Ok(ActionOutcome::LookAgain(SERVER));
     };
     let epoch = controller.hosts.epoch(&session);
     let script = node::start_decided(marker, &unit, seen, epoch, crate::clock::now())
@@ -201,7 +197,7 @@ async fn run(
     let host = observed.host.as_ref();
     if let Err(error) = controller.hosts.run(host, script).await {
         tracing::warn!(host = %host.name_any(), error = %error, "what its Machine left running could not be stopped");
-        return ActionOutcome::LookAgain(TRY_AGAIN);
+        return ActionOutcome::LookAgain(SERVER);
     }
     controller.base.wakers.hosts.wake_object(host);
     ActionOutcome::Yes

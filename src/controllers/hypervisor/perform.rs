@@ -13,12 +13,11 @@ use tatara_core::api::given_up::{self, AbandonedMachines};
 use tatara_core::api::names::ANNOTATION_GIVEN_UP;
 use tatara_core::api::{Hypervisor, Machine};
 use tatara_core::hypervisor::live;
+use tatara_core::pace::GATEWAY;
 use tatara_core::proof::Ended;
 
 /// Interval to the pass after an attempted deletion, which reports the result.
 const AGAIN: Duration = Duration::from_secs(1);
-/// Retry interval if the Machine exists, although the store does not show it.
-const EXISTS_AGAIN: Duration = Duration::from_secs(10);
 
 /// Deletes the virtual machine of an abandoned Machine, unless the Machine exists: then its own deletion continues.
 ///
@@ -36,7 +35,8 @@ pub async fn end(
         return Ok(ActionOutcome::Yes);
     };
     if exists(controller, &namespace, (uid, name)).await? {
-        return Ok(ActionOutcome::LookAgain(EXISTS_AGAIN));
+        // although the store does not show it
+        return Ok(ActionOutcome::LookAgain(GATEWAY));
     }
     match ended(controller, connection.client(), (uid, name)).await {
         Ok(ended) => forget(controller, hypervisor, &ended, uid).await?,

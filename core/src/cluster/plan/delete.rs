@@ -1,19 +1,15 @@
 //! Deletion: profile → workers → control plane → the rest.
 
-use std::time::Duration;
-
 use kube::ResourceExt;
 
 use super::super::observed::{MachineFact, Observed};
 use super::{Action, Plan};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{FINALIZER_CLUSTER, FINALIZER_PROFILE};
+use crate::pace::Asked;
 use crate::remedy;
+use crate::trouble;
 use crate::words::counted;
-use crate::{Next, trouble};
-
-/// How soon Machines without the label are looked for again.
-const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// How many Machines a message names.
 const NAMED: usize = 3;
@@ -65,8 +61,6 @@ pub fn plan(observed: &Observed) -> Plan {
                 "; {which} cannot be read, and stays until it is corrected: its Event says what is wrong"
             ),
         };
-        // no change of a Machine without the label wakes this Cluster
-        plan.next = Next::After(LOOK_AGAIN);
         let blocked = observed.machines.iter().filter_map(|m| m.trouble.as_ref());
         let worst = trouble::worst(blocked.filter(|trouble| trouble.is_warning()));
         let message = format!(
@@ -83,6 +77,7 @@ pub fn plan(observed: &Observed) -> Plan {
         let message = trouble::beside(message, worst);
         Finding::yes(ConditionType::Deleting, Reason::WaitingForMachines, message)
     };
+    plan.next = Asked::about(finding.reason()).by_cluster();
     plan.findings.push(Finding::no(
         ConditionType::Ready,
         Reason::Deleting,

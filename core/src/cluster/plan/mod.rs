@@ -18,13 +18,12 @@ use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 use crate::api::names::{ANNOTATION_PAUSED, FINALIZER_CLUSTER};
 use crate::control_plane::MemberId;
 use crate::control_plane::health::Verdict;
+use crate::pace::WORKLOAD_API;
 use crate::remedy;
 use crate::settings::Settings;
 use crate::{Next, trouble};
 
-/// How often the API of a running cluster is asked whether it is ready.
-const PROBE_AGAIN: Duration = Duration::from_secs(10);
-/// The same while an update waits for the answer.
+/// How often the API of a running cluster is asked whether it is ready, while an update waits for the answer.
 const PROBE_SOON: Duration = Duration::from_secs(1);
 
 /// One thing to do, with everything decided.
@@ -263,7 +262,7 @@ fn probe(observed: &Observed, plan: &mut Plan) {
     plan.next = Next::After(if observed.is_awaited {
         PROBE_SOON
     } else {
-        PROBE_AGAIN
+        WORKLOAD_API
     });
 }
 

@@ -87,7 +87,7 @@ fn a_ca_that_was_replaced_is_said_and_nothing_is_made_with_it() {
     let watched = plan(&replaced);
     assert_eq!(
         (watched.phase, watched.next),
-        ("Running", Next::After(PROBE_AGAIN)),
+        ("Running", Next::After(WORKLOAD_API)),
         "what runs is watched"
     );
 }
@@ -104,7 +104,7 @@ fn two_records_of_init_are_said_of_a_cluster_that_runs_and_it_is_watched_all_the
     let watched = plan(&observed);
     assert_eq!(
         (watched.phase, watched.next),
-        ("Running", Next::After(PROBE_AGAIN))
+        ("Running", Next::After(WORKLOAD_API))
     );
     observed.spec = Err("spec: a typo".into());
     let condition = "ControlPlaneInitialized";
