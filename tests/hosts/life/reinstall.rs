@@ -19,6 +19,12 @@ pub const SUBNET: &str = "10.62.0";
 const DISK: &str = "S3Z9NB0K";
 pub const HOST: &str = "host-b";
 
+/// A shim that has outlived its pod: containerd knows no task of it. It logs into the pipe.
+const SHIM_WITHOUT_A_POD: &str = "mkdir /run/left && cd /run/left && echo {} >config.json && mkfifo log && \
+    { setsid cat log >/dev/null 2>&1 & } ; \
+    containerd-shim-runc-v2 -namespace k8s.io -id left -address /run/containerd/containerd.sock start >/dev/null && \
+    timeout 10 bash -c 'until pgrep -xf \"[^ ]*containerd-shim.* -id left .*\"; do sleep 0.1; done'";
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs hosts"]
 async fn a_host_is_installed_when_asked_and_when_released_by_a_simulated_installer_and_retained_where_wanted()
@@ -318,6 +324,7 @@ async fn retained_when_released(world: &World) {
         "-p",
         "{\"spec\":{\"wipePolicy\":\"retain\"}}",
     ]);
+    world.shell(host, SHIM_WITHOUT_A_POD);
     remove_worker_on(world, host).await;
     assert_eq!(nodes(world), 2);
     let said = world.host_says(host, "Available").await;
