@@ -1,15 +1,12 @@
-//! The next step of an in-place rollout: Machines move from old sets to the current one, by its UID in an annotation of the old
-//! set, and keep name and host. The current set grows first, and creates nothing meanwhile; then an old set shrinks, and what it
-//! has too many moves instead of being deleted. A Machine that moved is not available before it runs its new versions.
+//! The next step of an in-place rollout: old sets hand Machines over to the current one (`hand_over.rs`), as many at a time as
+//! may be unavailable. A Machine that moved is not available before it runs its new versions.
 //!
 //! A Machine that an old set lost is made up from the current template; a scale-down takes marked Machines, then from old sets.
 
 use super::roll::{Roll, Target, Targets};
-use super::{on_delete, rolling_update};
+use super::{hand_over, on_delete, rolling_update};
 use crate::Why;
 use crate::api::conditions::Reason;
-use crate::api::machine_deployment::StrategyType;
-use crate::api::names::ANNOTATION_MOVES_TO;
 use crate::machine_deployment::ObservedSet;
 use crate::words::counted;
 
@@ -33,7 +30,7 @@ pub fn targets(roll: &Roll) -> Targets {
     counts.available = counts
         .available
         .min(current.owned_ready.unwrap_or(i32::MAX));
-    let waits = behind(roll, current).or_else(|| moving(roll, &mut targets));
+    let waits = behind(roll, current).or_else(|| hand_over::under_way(roll, &mut targets));
     if let Some(reason) = waits {
         targets.waiting.push(reason);
         return targets;
@@ -134,28 +131,6 @@ fn grow(roll: &Roll, targets: &mut Targets, missing: i32) {
     }
 }
 
-/// Machines are on their way from a set to another. One whose destination does not exist takes them back.
-fn moving(roll: &Roll, targets: &mut Targets) -> Option<String> {
-    let exists = |uid: &String| roll.sets().any(|set| set.uid == *uid);
-    let mut count = 0;
-    for (set, target) in roll.old.iter().zip(&mut targets.old) {
-        let Some(to) = set.annotations.get(ANNOTATION_MOVES_TO) else {
-            continue;
-        };
-        if target.surplus() > 0 && !exists(to) {
-            let text = "the MachineSet to which its Machines were to move does not exist";
-            target.set(target.counts.current, text);
-        }
-        count += target.surplus();
-    }
-    (count > 0).then(|| {
-        format!(
-            "{} to move to another MachineSet",
-            counted(count, "Machine")
-        )
-    })
-}
-
 /// What differs cannot be changed on a Machine that runs.
 fn refused(roll: &Roll, current: &ObservedSet) -> Option<String> {
     let wanted = roll.wanted.as_ref()?;
@@ -199,60 +174,4 @@ fn step(roll: &Roll, targets: &mut Targets) {
             uncounted.unwrap_or_default()
         ));
     }
-}
-
-/// Whether the current set is written before the others: what comes to it before it is asked for would be deleted.
-pub fn current_first(roll: &Roll, targets: &Targets) -> bool {
-    let is_in_place = roll.observed.strategy.type_ == StrategyType::InPlace;
-    is_in_place && (targets.moves || targets.old.iter().any(Target::gives_up))
-}
-
-/// Whether Machines move, or are about to, or may: meanwhile the current set creates none, for it was asked for what moves to it.
-pub fn moves(targets: &Targets) -> bool {
-    let may_move = |target: &Target| target.surplus() > 0 || target.gives_up();
-    targets.moves || targets.old.iter().any(may_move)
-}
-
-/// What a set has beyond its number moves: because of this step, or of an earlier one that has not ended. What a set gives up as
-/// lost may be on its way to it, and be seen later: that moves as well, for a set without a destination would delete it.
-pub fn destination(
-    roll: &Roll,
-    targets: &Targets,
-    (set, target): (&ObservedSet, &Target),
-    is_current: bool,
-) -> Option<String> {
-    if is_current || roll.observed.strategy.type_ != StrategyType::InPlace {
-        return None;
-    }
-    if (targets.moves && target.to < target.counts.current) || target.gives_up() {
-        return roll.current.map(|current| current.uid.clone());
-    }
-    let before = set.annotations.get(ANNOTATION_MOVES_TO);
-    before.filter(|_| !target.changes()).cloned()
-}
-
-/// What was to move, and moves no more because the deployment was edited, stays: a set without a destination would delete it.
-pub fn keep_surplus(roll: &Roll, targets: &mut Targets) {
-    let before = targets.clone();
-    let keep = |set: &ObservedSet, target: &mut Target, is_current| {
-        let was_moving = set.annotations.contains_key(ANNOTATION_MOVES_TO) && target.surplus() > 0;
-        if was_moving && destination(roll, &before, (set, target), is_current).is_none() {
-            let to = (target.to + target.surplus()).min(target.counts.current);
-            target.set(to.max(target.to), "its Machines do not move any more");
-        }
-    };
-    for (set, target) in roll.old.iter().zip(&mut targets.old) {
-        keep(set, target, false);
-    }
-    if let Some(set) = roll.current {
-        keep(set, &mut targets.current, true);
-    }
-}
-
-/// Whether Machines are on their way to this set.
-pub fn receives(roll: &Roll, set: &ObservedSet) -> bool {
-    roll.sets().any(|from| {
-        let to = from.annotations.get(ANNOTATION_MOVES_TO);
-        to == Some(&set.uid) && from.counts.current > from.counts.wanted
-    })
 }

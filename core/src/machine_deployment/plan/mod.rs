@@ -9,6 +9,7 @@
 //! | `limits` | what `maxSurge` and `maxUnavailable` allow |
 //! | `roll` | the sets, which of them is the current one, and how many Machines each shall have |
 //! | `rolling_update`, `control_plane`, `on_delete`, `in_place` | the next step of a roll |
+//! | `hand_over` | how a Machine of one set becomes one of another |
 //! | `scale` | scaling without rolling, and old sets' share of a scale-up in mid-roll |
 //! | `adopt` | control-plane Machines that are taken in first |
 //! | `breaker` | the step that ends a deadlock |
@@ -20,6 +21,7 @@ mod adopt;
 mod breaker;
 mod conditions;
 mod control_plane;
+mod hand_over;
 mod in_place;
 mod limits;
 mod on_delete;
@@ -275,7 +277,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         refused => targets.waiting.extend(refused),
     }
     if !stopped {
-        in_place::keep_surplus(&roll, &mut targets);
+        hand_over::keep_surplus(&roll, &mut targets);
         plan.actions = sets::actions(&roll, &targets);
     }
     conditions::report(&roll, &targets, &mut plan);

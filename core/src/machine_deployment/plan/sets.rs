@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::super::observed::{Observed, ObservedSet};
 use super::super::revision::{Revision, set_name};
 use super::roll::{Roll, Target, Targets};
-use super::{Action, NewSet, SetUpdate, in_place, revision};
+use super::{Action, NewSet, SetUpdate, hand_over, revision};
 use crate::api::machine_deployment::StrategyType;
 use crate::api::names::{
     ANNOTATION_DESIRED_REPLICAS, ANNOTATION_DISABLE_CREATE, ANNOTATION_MAX_REPLICAS,
@@ -35,7 +35,7 @@ pub fn actions(roll: &Roll, targets: &Targets) -> Vec<Action> {
         None if roll.only_scales() => None,
         None => create(roll, &targets.current),
     };
-    if in_place::current_first(roll, targets) {
+    if hand_over::current_first(roll, targets) {
         // a set deletes what it did not ask for
         actions.extend(current.into_iter().chain(old));
     } else {
@@ -194,7 +194,7 @@ fn changed_annotations(
         wanted.extend(newest.map(|(key, value)| (key, Some(value))));
     }
     let disabled = is_disabled(roll, targets, set, is_current);
-    let destination = in_place::destination(roll, targets, (set, target), is_current);
+    let destination = hand_over::destination(roll, targets, (set, target), is_current);
     wanted.push((ANNOTATION_MOVES_TO, destination));
     wanted.push((ANNOTATION_DISABLE_CREATE, disabled.then(|| "true".into())));
     let changed = wanted
@@ -211,7 +211,7 @@ fn is_disabled(roll: &Roll, targets: &Targets, set: &ObservedSet, is_current: bo
     // before a roll may begin, what an old set lost comes back from its own template
     let may_roll = roll.free && roll.gate.is_none();
     let is_rolling = |set: &&ObservedSet| set.is_active() && may_roll;
-    if in_place::receives(roll, set) {
+    if hand_over::receives(roll, set) {
         return true;
     }
     match roll.observed.strategy.type_ {
@@ -220,7 +220,7 @@ fn is_disabled(roll: &Roll, targets: &Targets, set: &ObservedSet, is_current: bo
         }
         StrategyType::OnDelete => !is_current && is_rolling(&set),
         StrategyType::InPlace if !is_current => is_rolling(&set),
-        StrategyType::InPlace if in_place::moves(targets) => true,
+        StrategyType::InPlace if hand_over::moves(targets) => true,
         // what has just moved to it is not missing: as before, until it has counted that
         StrategyType::InPlace if roll.sets().any(ObservedSet::is_behind) => set.creates_none(),
         StrategyType::InPlace => {

@@ -8,8 +8,8 @@ mod conditions;
 mod counts;
 mod create;
 mod delete_order;
+mod hand_over;
 mod in_place;
-mod moving;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::core::{Selector, SelectorExt};
@@ -22,8 +22,8 @@ use crate::{Next, Reports};
 pub use counts::Counts;
 pub use counts::after;
 pub use create::{controller_reference, desired_machine};
+pub use hand_over::{adopted, may_move, moved};
 pub use in_place::InPlace;
-pub use moving::{adopted, may_move, moved};
 
 /// What is done next for a MachineSet, and why.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]

@@ -1,4 +1,5 @@
-//! A Machine that becomes one of a set: it moves from another one of its deployment, or had no controller.
+//! What a set writes on a Machine that becomes one of it: handed over by another one of its deployment, which decides that
+//! (`machine_deployment/plan/hand_over.rs`, with a drawing), or adopted, as it had no controller.
 
 use kube::ResourceExt;
 use kube::core::ObjectMeta;
