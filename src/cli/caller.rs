@@ -145,6 +145,21 @@ impl Caller {
         Ok(list.items.into_iter().next())
     }
 
+    /// All objects of a kind with these labels.
+    ///
+    /// # Errors
+    /// The API server cannot be reached, or refuses the request.
+    pub async fn list<K>(&self, labels: &str) -> Result<Vec<K>, ApiError>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+        K: Clone + Debug + DeserializeOwned,
+    {
+        let api: Api<K> = Api::namespaced(self.client.clone(), &self.namespace);
+        let list = api.list(&ListParams::default().labels(labels)).await;
+        let list = list.map_err(|error| self.explain::<K>(error))?;
+        Ok(list.items)
+    }
+
     /// Names of all objects of a kind, sorted.
     ///
     /// # Errors

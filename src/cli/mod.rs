@@ -9,6 +9,7 @@ pub mod kubeconfig;
 pub mod logs;
 pub mod machine;
 pub mod manager;
+mod place;
 mod printable;
 pub mod rollout;
 

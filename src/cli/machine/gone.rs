@@ -5,7 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use crate::cli::describe::age::age;
-use tatara_core::api::conditions::{ConditionType, Status, find};
+use crate::cli::place;
 use tatara_core::api::names::{
     ANNOTATION_HOST, ANNOTATION_HOST_IS_GONE, ANNOTATION_HYPERVISOR, ANNOTATION_INITIALIZED,
     LABEL_CONTROL_PLANE,
@@ -45,29 +45,14 @@ pub fn hypervisor(machine: &Machine) -> Option<&str> {
     of.map(String::as_str)
 }
 
-/// The Host on which the Machine is: with its claim, which may be edited; or its marker, as was seen last; or as it has chosen.
-pub fn host(machine: &Machine, hosts: Vec<Host>) -> Option<Host> {
+/// The Host on which the Machine is.
+pub fn host(machine: &Machine, hosts: &[Host]) -> Option<Host> {
     let chosen = machine.annotations().get(ANNOTATION_HOST);
-    let place = |host: &Host| {
-        let is_chosen = host.metadata.name.as_ref() == chosen;
-        let all = [claims(host, machine), marks(host, machine), is_chosen];
-        all.into_iter().position(|is_so| is_so)
-    };
-    let known = hosts
-        .into_iter()
-        .filter_map(|host| Some((place(&host)?, host)));
-    known.min_by_key(|(place, _)| *place).map(|(_, host)| host)
+    place::host(hosts, uid(machine), chosen).cloned()
 }
 
-fn claims(host: &Host, machine: &Machine) -> bool {
-    let claim = host.spec.consumer_ref.as_ref();
-    claim.map(|claim| &claim.uid) == machine.metadata.uid.as_ref()
-}
-
-fn marks(host: &Host, machine: &Machine) -> bool {
-    let marker = host.status.as_ref();
-    let marker = marker.and_then(|status| status.marker.as_ref());
-    marker.map(|marker| &marker.uid) == machine.metadata.uid.as_ref()
+fn uid(machine: &Machine) -> &str {
+    machine.metadata.uid.as_deref().unwrap_or_default()
 }
 
 /// Whether a Machine may be a member of the control plane: kubeadm was begun for it.
@@ -135,9 +120,8 @@ fn useless(known: &Known) -> Option<String> {
 fn shown(known: &Known, now: Timestamp) -> Option<String> {
     let Known { machine, .. } = known;
     let answers = |kind: &str, name: String, conditions: &[Condition], what: &str| {
-        let reachable = find(conditions, ConditionType::Reachable)?;
-        let answers = Status::parse(&reachable.status) == Status::True;
-        let since = age(reachable.last_transition_time.0, now);
+        let (answers, since) = place::answers(conditions)?;
+        let since = age(since, now);
         answers.then(|| {
             format!(
                 "condition Reachable of {kind} {name} says that it answers the manager, for {since}. {what}. If it has just failed, wait until the condition says so, which needs a manager that runs"
@@ -146,7 +130,10 @@ fn shown(known: &Known, now: Timestamp) -> Option<String> {
     };
     let conditions = |conditions: Option<&Vec<Condition>>| conditions.cloned().unwrap_or_default();
     if let Some(host) = &known.host {
-        let (has_claim, has_marker) = (claims(host, machine), marks(host, machine));
+        let (has_claim, has_marker) = (
+            place::claims(host, uid(machine)),
+            place::marks(host, uid(machine)),
+        );
         // another has it by now, and nothing of this Machine is seen there
         if !has_claim && !has_marker {
             return None;
@@ -231,7 +218,7 @@ fn of_place(known: &Known) -> String {
     let Known { machine, .. } = known;
     let chosen = machine.annotations().get(ANNOTATION_HOST);
     match (&known.host, hypervisor(machine), chosen) {
-        (Some(host), ..) if claims(host, machine) => format!(
+        (Some(host), ..) if place::claims(host, uid(machine)) => format!(
             "Host {} is not reset: no other Machine gets it before its server answers and is reset",
             host.name_any()
         ),

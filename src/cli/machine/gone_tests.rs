@@ -196,7 +196,7 @@ fn the_host_of_a_machine_is_told_by_claim_then_marker_then_choice() {
         (vec![other(), chosen()], Some("h")),
         (vec![other()], None),
     ] {
-        let found = host(&known().machine, hosts);
+        let found = host(&known().machine, &hosts);
         let name = found.and_then(|host| host.metadata.name);
         assert_eq!(name.as_deref(), expected);
     }

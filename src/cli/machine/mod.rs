@@ -2,14 +2,11 @@
 
 mod gone;
 
-use std::fmt::Debug;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use clap::Subcommand;
-use kube::api::{ListParams, Patch, PatchParams};
-use kube::core::NamespaceResourceScope;
-use kube::{Api, Resource, ResourceExt};
-use serde::de::DeserializeOwned;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use self::gone::{Known, Objection, consequences, objection};
@@ -227,7 +224,7 @@ async fn read(caller: &Caller, name: &str) -> Result<Known, Error> {
     let (cluster, others) = match machine.labels().get(LABEL_CLUSTER) {
         Some(cluster) => {
             let selector = format!("{LABEL_CLUSTER}={cluster}");
-            let mut others = list::<Machine>(caller, &selector).await?;
+            let mut others = caller.list::<Machine>(&selector).await?;
             others.retain(|other| other.metadata.uid != machine.metadata.uid);
             (caller.find::<Cluster>(cluster).await?, others)
         }
@@ -238,23 +235,12 @@ async fn read(caller: &Caller, name: &str) -> Result<Known, Error> {
         None => None,
     };
     Ok(Known {
-        host: gone::host(&machine, list(caller, "").await?),
+        host: gone::host(&machine, &caller.list("").await?),
         cluster,
         others,
         hypervisor,
         machine,
     })
-}
-
-async fn list<K>(caller: &Caller, labels: &str) -> Result<Vec<K>, ApiError>
-where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
-    K: Clone + Debug + DeserializeOwned,
-{
-    let api: Api<K> = Api::namespaced(caller.client.clone(), &caller.namespace);
-    let all = api.list(&ListParams::default().labels(labels)).await;
-    let all = all.map_err(|error| caller.explain::<K>(error))?;
-    Ok(all.items)
 }
 
 /// Writes it, if the name is that of the same Machine still.
