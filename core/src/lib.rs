@@ -54,6 +54,7 @@ pub mod proof;
 pub mod remedy;
 pub mod retry;
 pub mod settings;
+pub mod shown;
 pub mod tried;
 pub mod trouble;
 pub mod whys;

@@ -112,8 +112,24 @@ impl Caller {
     /// # Errors
     /// There is no usable kubeconfig.
     pub async fn from_environment(namespace: Option<&str>) -> Result<Self, ApiError> {
-        let config = Config::infer().await;
-        let config = config.map_err(|source| ApiError::NoKubeconfig(Box::new(source)))?;
+        Self::with(configuration().await?, namespace)
+    }
+
+    /// The same caller in the name of another account, which the API server has to permit.
+    ///
+    /// # Errors
+    /// There is no usable kubeconfig.
+    pub async fn in_the_name_of(&self, account: &str) -> Result<Self, ApiError> {
+        let mut config = configuration().await?;
+        config.auth_info.impersonate = Some(account.to_owned());
+        // those of the account
+        config.auth_info.impersonate_groups = None;
+        config.auth_info.impersonate_uid = None;
+        config.auth_info.impersonate_user_extra = None;
+        Self::with(config, Some(&self.namespace))
+    }
+
+    fn with(config: Config, namespace: Option<&str>) -> Result<Self, ApiError> {
         let server = config.cluster_url.to_string();
         let namespace = namespace.unwrap_or(&config.default_namespace).to_owned();
         match Client::try_from(config) {
@@ -219,6 +235,11 @@ impl Caller {
             },
         }
     }
+}
+
+async fn configuration() -> Result<Config, ApiError> {
+    let config = Config::infer().await;
+    config.map_err(|source| ApiError::NoKubeconfig(Box::new(source)))
 }
 
 /// Reason and message of an object's condition Ready.

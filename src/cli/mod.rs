@@ -1,6 +1,7 @@
 //! The command line. One file per sub-command: its arguments, and a `run` that does it.
 
 mod caller;
+pub mod cluster;
 pub mod completion;
 pub mod crds;
 pub mod describe;
@@ -40,6 +41,8 @@ pub enum Command {
     Kubeconfig(kubeconfig::Args),
     /// Print the logs of Tatara's steps on a host
     Logs(logs::Args),
+    /// Correct what is recorded of a Cluster, by what only a person can see
+    Cluster(cluster::Args),
     /// Say of a machine what only a person can know
     Machine(machine::Args),
     /// Follow, pause, repeat or take back what a MachineDeployment rolls out
@@ -62,6 +65,7 @@ impl Cli {
             Command::Kubeconfig(args) => Ok(args.run().await?),
             Command::Logs(args) => Ok(args.run().await?),
             Command::Rollout(args) => Ok(args.run().await?),
+            Command::Cluster(args) => Ok(args.run().await?),
             Command::Machine(args) => Ok(args.run().await?),
             Command::Manager(args) => Ok(Box::pin(manager::run(*args)).await?),
             Command::Completion(args) => Ok(args.run()?),

@@ -17,6 +17,36 @@ pub fn delete(namespace: &str, cluster: &str) -> String {
     Object::cluster(namespace, cluster).delete()
 }
 
+/// Shows how the records of a Cluster contradict each other, and what each host has; with one of its
+/// options it corrects them: [`ANNOTATION_INITIALIZED`] or [`ANNOTATION_TURN`].
+pub fn resolve(namespace: &str, cluster: &str) -> String {
+    format!("tatara cluster resolve {} -n {namespace}", word(cluster))
+}
+
+/// Records on both that this Machine ran `kubeadm init`.
+pub fn made_by(namespace: &str, cluster: &str, machine: &str) -> String {
+    let resolve = resolve(namespace, cluster);
+    format!("{resolve} --made-by {}", word(machine))
+}
+
+/// The same of a Machine that may not exist any more.
+pub fn made_by_uid(namespace: &str, cluster: &str, uid: &str) -> String {
+    let resolve = resolve(namespace, cluster);
+    format!("{resolve} --made-by-uid {}", word(uid))
+}
+
+/// Removes a turn that cannot be read.
+pub fn return_turn(namespace: &str, cluster: &str) -> String {
+    let resolve = resolve(namespace, cluster);
+    format!("{resolve} --return-turn")
+}
+
+/// Takes the turn from one of two Machines that have it, by name or UID.
+pub fn return_turn_of(namespace: &str, cluster: &str, machine: &str) -> String {
+    let resolve = resolve(namespace, cluster);
+    format!("{resolve} --return-turn-of {}", word(machine))
+}
+
 /// Records the UID of the Machine that created the control plane: sets [`ANNOTATION_INITIALIZED`].
 pub fn record(namespace: &str, cluster: &str, uid: &str) -> String {
     Object::cluster(namespace, cluster).annotate(ANNOTATION_INITIALIZED, word(uid))

@@ -55,6 +55,11 @@ fn all(name: &str) -> Vec<String> {
         host::keep_system(NS, name),
         cluster::edit(NS, name),
         cluster::delete(NS, name),
+        cluster::resolve(NS, name),
+        cluster::made_by(NS, name, name),
+        cluster::made_by_uid(NS, name, name),
+        cluster::return_turn(NS, name),
+        cluster::return_turn_of(NS, name, name),
         cluster::record(NS, name, name),
         cluster::record_machine(NS, name, name),
         cluster::correct_record(NS, "secret", name, name),
@@ -116,6 +121,11 @@ kubectl -n ns annotate host x tatara.dev/reinstall=DISK
 kubectl -n ns annotate host x tatara.dev/installation-
 kubectl -n ns edit cluster x
 kubectl -n ns delete cluster x
+tatara cluster resolve x -n ns
+tatara cluster resolve x -n ns --made-by x
+tatara cluster resolve x -n ns --made-by-uid x
+tatara cluster resolve x -n ns --return-turn
+tatara cluster resolve x -n ns --return-turn-of x
 kubectl -n ns annotate cluster x tatara.dev/control-plane-initialized=x
 kubectl -n ns annotate cluster x tatara.dev/control-plane-initialized=$(kubectl -n ns get machine x -o jsonpath='{.metadata.uid}')
 kubectl -n ns annotate --overwrite --as=system:serviceaccount:tatara-system:tatara-manager secret x tatara.dev/control-plane-initialized=x

@@ -2,6 +2,7 @@
 
 mod describe;
 mod kubeconfig;
+mod resolve;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
