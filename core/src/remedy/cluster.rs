@@ -1,10 +1,7 @@
 //! What a person does to a Cluster, and to its CA Secret, which has the same records.
 
-use super::kubectl::{Object, as_manager};
-use super::machine;
-use crate::api::names::{
-    ANNOTATION_HOST_IS_GONE, ANNOTATION_INITIALIZED, ANNOTATION_SETTINGS_KEPT, ANNOTATION_TURN,
-};
+use super::kubectl::Object;
+use crate::api::names::{ANNOTATION_HOST_IS_GONE, ANNOTATION_SETTINGS_KEPT};
 use crate::words::word;
 
 /// Edits a Cluster.
@@ -18,7 +15,7 @@ pub fn delete(namespace: &str, cluster: &str) -> String {
 }
 
 /// Shows how the records of a Cluster contradict each other, and what each host has; with one of its
-/// options it corrects them: [`ANNOTATION_INITIALIZED`] or [`ANNOTATION_TURN`].
+/// options it corrects them.
 pub fn resolve(namespace: &str, cluster: &str) -> String {
     format!("tatara cluster resolve {} -n {namespace}", word(cluster))
 }
@@ -45,29 +42,6 @@ pub fn return_turn(namespace: &str, cluster: &str) -> String {
 pub fn return_turn_of(namespace: &str, cluster: &str, machine: &str) -> String {
     let resolve = resolve(namespace, cluster);
     format!("{resolve} --return-turn-of {}", word(machine))
-}
-
-/// Records the UID of the Machine that created the control plane: sets [`ANNOTATION_INITIALIZED`].
-pub fn record(namespace: &str, cluster: &str, uid: &str) -> String {
-    Object::cluster(namespace, cluster).annotate(ANNOTATION_INITIALIZED, word(uid))
-}
-
-/// The same by the name of the Machine, whose UID is read.
-pub fn record_machine(namespace: &str, cluster: &str, machine: &str) -> String {
-    let uid = format!("$({})", machine::uid(namespace, machine));
-    Object::cluster(namespace, cluster).annotate(ANNOTATION_INITIALIZED, &uid)
-}
-
-/// Corrects [`ANNOTATION_INITIALIZED`] of a Cluster (`cluster`) or of its CA Secret (`secret`),
-/// which the manager's account alone may change.
-pub fn correct_record(namespace: &str, kind: &str, object: &str, uid: &str) -> String {
-    let verb = as_manager("annotate --overwrite");
-    Object::of(kind, namespace, object).set(&verb, ANNOTATION_INITIALIZED, word(uid))
-}
-
-/// Removes [`ANNOTATION_TURN`] from a Cluster (`cluster`) or from its CA Secret (`secret`).
-pub fn remove_turn(namespace: &str, kind: &str, object: &str) -> String {
-    Object::of(kind, namespace, object).unannotate(ANNOTATION_TURN)
 }
 
 /// That what a Machine ran on is destroyed, erased or disconnected for good, where the Machine does

@@ -44,11 +44,6 @@ pub fn hosts_of_all(namespace: &str) -> String {
     )
 }
 
-/// Prints the UID of a Machine, within another command.
-pub(super) fn uid(namespace: &str, machine: &str) -> String {
-    Object::machine(namespace, machine).get("jsonpath='{.metadata.uid}'")
-}
-
 /// Has the set of a Machine delete it first when it shrinks: sets [`ANNOTATION_DELETE_MACHINE`].
 pub fn mark(namespace: &str, machine: &str) -> String {
     Object::machine(namespace, machine).annotate(ANNOTATION_DELETE_MACHINE, "")

@@ -60,10 +60,6 @@ fn all(name: &str) -> Vec<String> {
         cluster::made_by_uid(NS, name, name),
         cluster::return_turn(NS, name),
         cluster::return_turn_of(NS, name, name),
-        cluster::record(NS, name, name),
-        cluster::record_machine(NS, name, name),
-        cluster::correct_record(NS, "secret", name, name),
-        cluster::remove_turn(NS, "secret", name),
         cluster::say_gone(NS, name, name),
         cluster::take_back_gone(NS, name),
         cluster::apply_settings(NS, name),
@@ -126,10 +122,6 @@ tatara cluster resolve x -n ns --made-by x
 tatara cluster resolve x -n ns --made-by-uid x
 tatara cluster resolve x -n ns --return-turn
 tatara cluster resolve x -n ns --return-turn-of x
-kubectl -n ns annotate cluster x tatara.dev/control-plane-initialized=x
-kubectl -n ns annotate cluster x tatara.dev/control-plane-initialized=$(kubectl -n ns get machine x -o jsonpath='{.metadata.uid}')
-kubectl -n ns annotate --overwrite --as=system:serviceaccount:tatara-system:tatara-manager secret x tatara.dev/control-plane-initialized=x
-kubectl -n ns annotate secret x tatara.dev/control-plane-turn-
 kubectl -n ns annotate cluster x tatara.dev/host-is-gone=x
 kubectl -n ns annotate cluster x tatara.dev/host-is-gone-
 kubectl -n ns annotate cluster x tatara.dev/settings-kept-

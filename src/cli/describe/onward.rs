@@ -7,6 +7,7 @@ use super::tree::{Row, parts, rows};
 use super::waiting::blocking;
 use tatara_core::api::conditions::{ConditionType, Reason, is_false};
 use tatara_core::api::names::{ANNOTATION_PAUSED, ANNOTATION_RETRY};
+use tatara_core::remedy;
 
 /// A command and its purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +51,7 @@ pub fn commands(snapshot: &Snapshot) -> Vec<Command> {
     match focus.standing.mark {
         Mark::Paused => commands.extend(paused(snapshot, &rows)),
         mark => {
+            commands.extend(contradiction(snapshot, &focus.standing));
             let known = blocking(below).filter(|row| Kind::parse(row.kind).is_some());
             commands.extend(known.map(describe));
             let is_broken = mark == Mark::Trouble && is_retried(snapshot.kind, &focus.standing);
@@ -78,6 +80,17 @@ pub fn commands(snapshot: &Snapshot) -> Vec<Command> {
         }));
     }
     commands
+}
+
+/// The command that shows how the records of a Cluster contradict each other.
+fn contradiction(snapshot: &Snapshot, standing: &Standing) -> Option<Command> {
+    let reason = Reason::parse(&standing.reason);
+    let is_doubt =
+        reason.is_some_and(|reason| reason.is_doubt() || reason == Reason::InitRecordMissing);
+    (snapshot.kind == Kind::Cluster && is_doubt).then(|| Command {
+        text: remedy::cluster::resolve(&snapshot.namespace, &snapshot.name),
+        why: "what each host has, and what may be done".into(),
+    })
 }
 
 /// The command that ends a pause: of the object itself, or of its owner.

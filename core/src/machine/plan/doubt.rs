@@ -57,35 +57,32 @@ impl Doubt {
                     Side::Secret => ("secret", format!("{name}-ca")),
                     Side::Cluster => ("cluster", name.to_owned()),
                 };
-                let logs = remedy::logs(namespace, "NAME", Some("init"));
                 format!(
-                    "annotation {ANNOTATION_TURN} of {kind} {object} is {text:?}, which names no Machine; any control-plane Machine may be running kubeadm init, so nothing proceeds. \
-                     Find the Machine that started it ({logs}), then: {}",
-                    remedy::cluster::remove_turn(namespace, kind, &object)
+                    "annotation {ANNOTATION_TURN} of {kind} {object} is {text:?}, which names no Machine; any control-plane Machine may be running kubeadm init, so nothing proceeds. {}",
+                    resolve(cluster)
                 )
             }
             Self::TwoHolders(on_secret, on_cluster) => format!(
-                "Secret {name}-ca names Machine {} (uid {}) as the holder of the control-plane turn, Cluster {name} names Machine {} (uid {}); each may be running kubeadm init, so nothing proceeds. {} \
+                "Secret {name}-ca names Machine {} (uid {}) as the holder of the control-plane turn, Cluster {name} names Machine {} (uid {}); each may be running kubeadm init, so nothing proceeds. {}. {} \
                  Delete the other one: its turn is returned once its host is reset, or powered off through its BMC. {}",
                 on_secret.name,
                 on_secret.machine,
                 on_cluster.name,
                 on_cluster.machine,
+                resolve(cluster),
                 which_made_it(cluster),
                 host_is_gone(cluster, "NAME", "UID"),
             ),
             Self::RecordOnSecretOnly(by) => format!(
                 "Secret {name}-ca records that the Machine with UID {by} created a control plane, but Cluster {name} has no record of it, for example after a restore of only one of the two; kubeadm init is not started. \
-                 Record it on the Cluster, also if the host of that Machine is off: {}. \
+                 {}, also if the host of that Machine is off. \
                  Only if /var/lib/etcd of that host is lost: delete the Cluster, which resets all of its hosts, and apply it again, so that it gets a CA of its own; delete CA Secrets that you supplied as well, and create them again",
-                remedy::cluster::record(namespace, name, by)
+                resolve(cluster)
             ),
             Self::TwoRecords(on_secret, on_cluster) => format!(
-                "Secret {name}-ca records that the Machine with UID {on_secret} created the control plane, but Cluster {name} records the one with UID {on_cluster}; kubeadm init is not started. {} \
-                 If it is the host of UID {on_secret}: {}. If it is the host of UID {on_cluster}: {}. {}",
+                "Secret {name}-ca records that the Machine with UID {on_secret} created the control plane, but Cluster {name} records the one with UID {on_cluster}; kubeadm init is not started. {} {}. {}",
                 which_made_it(cluster),
-                correct(cluster, "cluster", on_secret),
-                correct(cluster, "secret", on_cluster),
+                resolve(cluster),
                 both_or_neither(cluster)
             ),
             Self::Reported(_) => format!(
@@ -131,13 +128,13 @@ pub fn lost_record(observed: &ObservedCluster, cluster: ClusterName) -> Why {
 
 /// Nor does its CA Secret.
 pub fn without_record(cluster: ClusterName) -> Why {
-    let ClusterName { namespace, name } = cluster;
+    let name = cluster.name;
     let cause = format!(
         "Cluster {name} and its CA Secret have lost the record of the Machine that ran kubeadm init; it is written again once the host of that Machine answers, if there still is one."
     );
     Why::new(Reason::InitRecordMissing, cause).remedied(format!(
         "If that does not come, record a Machine whose control plane runs (or, if none does, delete the Cluster, which resets all of its hosts): {}",
-        remedy::cluster::record_machine(namespace, name, "NAME")
+        resolve(cluster)
     ))
 }
 
@@ -151,10 +148,9 @@ pub fn made_twice(
     let name = cluster.name;
     let message = format!(
         "the host of this Machine (uid {this}) says that kubeadm init succeeded there, but the Machine with UID {recorded} is recorded as the one that created the control plane of Cluster {name}. {} \
-         If it is the host of UID {recorded}: delete this Machine; its condition Deleting then says how its host is reset. If it is the host of this Machine: {}; {}. {}",
+         If it is the host of UID {recorded}: delete this Machine; its condition Deleting then says how its host is reset. If it is the host of this Machine: {}. {}",
         which_made_it(cluster),
-        correct(cluster, "secret", this),
-        correct(cluster, "cluster", this),
+        remedy::cluster::made_by_uid(cluster.namespace, name, this),
         both_or_neither(cluster)
     );
     Finding::no(condition, Reason::ControlPlaneInDoubt, message)
@@ -169,11 +165,12 @@ fn which_made_it(cluster: ClusterName) -> String {
     )
 }
 
-/// A record is changed by the manager's account alone, and the manager never changes one: an administrator does, in its name.
-fn correct(cluster: ClusterName, kind: &str, uid: &str) -> String {
-    let ClusterName { namespace, name } = cluster;
-    let suffix = if kind == "secret" { "-ca" } else { "" };
-    remedy::cluster::correct_record(namespace, kind, &format!("{name}{suffix}"), uid)
+/// A record is changed by the manager's account alone, and the manager never changes one: a person does, who has looked.
+fn resolve(cluster: ClusterName) -> String {
+    format!(
+        "{} shows what each host has, and corrects the records",
+        remedy::cluster::resolve(cluster.namespace, cluster.name)
+    )
 }
 
 fn both_or_neither(cluster: ClusterName) -> String {
@@ -240,7 +237,7 @@ pub fn witnessed(condition: ConditionType, witness: &Witness, cluster: ClusterNa
             "kubeadm was started for Machine {machine}, as its annotation {ANNOTATION_SETTINGS} says, but Cluster {name} has no record of it, for example after an edit or a restore; kubeadm init is not started a second time. \
              If its control plane runs: {}. \
              Only if that control plane is not wanted, which loses its state: {}",
-            remedy::cluster::record_machine(namespace, name, machine),
+            remedy::cluster::made_by(namespace, name, machine),
             remedy::machine::delete(namespace, machine)
         ),
         Witness::Stray { machine, label } => {
@@ -269,7 +266,7 @@ pub fn witnessed(condition: ConditionType, witness: &Witness, cluster: ClusterNa
             "kubeadm was started for worker {worker}, as its annotation {ANNOTATION_SETTINGS} says, so Cluster {name} had a control plane of which it has no record; kubeadm init is not started a second time. \
              Find the host that has /etc/kubernetes/manifests/etcd.yaml, and in /var/lib/tatara/owner.json the UID of its Machine; then: {}. \
              If that host does not exist any more: delete Cluster {name}, which resets all its hosts, and apply it again",
-            remedy::cluster::record(namespace, name, "UID")
+            remedy::cluster::made_by_uid(namespace, name, "UID")
         ),
         Witness::Host {
             name: host,
@@ -280,10 +277,10 @@ pub fn witnessed(condition: ConditionType, witness: &Witness, cluster: ClusterNa
                 || "no Machine".to_owned(),
                 |owner| format!("Machine {} (uid {})", owner.machine, owner.uid),
             );
-            // what is recorded cannot be corrected: a command is given where the UID is known
+            // a command is given where the UID is known
             let keep = owner.as_ref().map_or_else(String::new, |owner| {
-                let record = remedy::cluster::record(namespace, name, &owner.uid);
-                format!("If it runs: {record}. ")
+                let made_by = remedy::cluster::made_by_uid(namespace, name, &owner.uid);
+                format!("If it runs: {made_by}. ")
             });
             let end = if *is_claimed {
                 format!("delete Cluster {name}, which resets the Host, and apply it again")

@@ -147,6 +147,7 @@ fn asks(finding: &Finding) -> bool {
     finding.reason().severity() == Severity::Warning
         || finding.message().contains("kubectl ")
         || finding.message().contains("tatara machine declare-gone ")
+        || finding.message().contains("tatara cluster resolve ")
         || WAITS.contains(&finding.reason())
 }
 

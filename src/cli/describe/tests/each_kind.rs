@@ -236,8 +236,15 @@ fn the_command_to_go_on_fits_how_the_object_is() {
     let pause = (ANNOTATION_PAUSED.to_owned(), String::new());
     cluster.annotations_mut().extend([pause]);
     paused.snapshot.clusters.take(Event::Apply(cluster));
+    let mut doubtful = ready();
+    let mut cluster = doubtful.snapshot.clusters.get("demo").expect("one").clone();
+    let says = condition("Ready", "False", "TurnInDoubt", "why", 40);
+    let says = json!({ "phase": "Provisioning", "conditions": [says] });
+    cluster.status = serde_json::from_value(says).expect("a status");
+    doubtful.snapshot.clusters.take(Event::Apply(cluster));
     for (fixture, expected) in [
         (ready(), vec!["tatara kubeconfig demo -n default"]),
+        (doubtful, vec!["tatara cluster resolve demo -n default"]),
         (
             bootstrapping(),
             vec!["tatara describe machine demo-cp-0 -n default"],

@@ -142,7 +142,11 @@ fn expect(case: &str, observed: &Observed, actions: &[Action], says: (&str, &str
 fn a_cluster_whose_control_plane_has_a_node_and_no_record_says_so() {
     let mut lost = observed(&json!({}));
     lost.machines = vec![machine(true, false)];
-    let says = ("Ready", "InitRecordMissing", &["annotate cluster"][..]);
+    let says = (
+        "Ready",
+        "InitRecordMissing",
+        &["tatara cluster resolve"][..],
+    );
     expect("at rest", &lost, &[], says);
     lost.machines[0].ready = false;
     lost.turn = Some(Turn {

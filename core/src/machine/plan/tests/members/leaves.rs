@@ -225,7 +225,7 @@ fn what_leaves_a_control_plane_without_a_record_says_how_that_is_recorded() {
             cluster.turn = Some(turn(ME, TurnAction::Remove));
         })
     };
-    let parts = ["annotate cluster", "delete the Cluster"];
+    let parts = ["tatara cluster resolve", "delete the Cluster"];
     for (case, secret, reason) in [
         ("none is left", None, "InitRecordMissing"),
         ("that on the Secret", Some(OTHER), "ControlPlaneInDoubt"),

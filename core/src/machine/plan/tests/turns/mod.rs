@@ -194,6 +194,7 @@ fn the_words_of_a_doubt_name_both_holders_and_the_commands() {
             OTHER,
             "Secret a-ca",
             "Cluster a",
+            "tatara cluster resolve a -n team",
             "kubectl -n team annotate cluster a tatara.dev/host-is-gone=UID",
         ],
     );
@@ -202,19 +203,20 @@ fn the_words_of_a_doubt_name_both_holders_and_the_commands() {
         "TurnInDoubt",
         &[
             "\"rubbish\"",
-            "kubectl -n team annotate secret a-ca tatara.dev/control-plane-turn-",
+            "of secret a-ca is",
+            "tatara cluster resolve a -n team shows what each host has",
         ],
     );
     says(
         Doubt::Unreadable(Side::Cluster, "rubbish".into()),
         "TurnInDoubt",
-        &["kubectl -n team annotate cluster a tatara.dev/control-plane-turn-"],
+        &["of cluster a is", "tatara cluster resolve a -n team"],
     );
     says(
         Doubt::RecordOnSecretOnly(ME.into()),
         "ControlPlaneInDoubt",
         &[
-            "annotate cluster a tatara.dev/control-plane-initialized=",
+            "tatara cluster resolve a -n team shows what each host has, and corrects the records, also if the host of that Machine is off",
             "delete the Cluster, which resets all of its hosts, and apply it again",
         ],
     );

@@ -8,25 +8,17 @@ const CLUSTER: ClusterName = ClusterName {
     namespace: "team",
     name: "a",
 };
-const AS_MANAGER: &str =
-    "annotate --overwrite --as=system:serviceaccount:tatara-system:tatara-manager";
+const RESOLVE: &str = "tatara cluster resolve a -n team";
 
 #[test]
-fn two_records_come_with_what_to_look_for_and_a_command_for_each_outcome() {
-    let record = "tatara.dev/control-plane-initialized";
+fn two_records_come_with_what_to_look_for_and_the_command_that_corrects_them() {
     let two =
         Doubt::TwoRecords(ME.into(), OTHER.into()).finding(ConditionType::BootstrapReady, CLUSTER);
     assert_eq!(two.reason(), "ControlPlaneInDoubt");
     let outcomes = [
         "kubectl -n team get machines -o custom-columns=".to_owned(),
         "/etc/kubernetes/manifests/etcd.yaml".into(),
-        // the Secret names ME: where that is right, the Cluster is corrected
-        format!(
-            "If it is the host of UID {ME}: kubectl -n team {AS_MANAGER} cluster a {record}={ME}"
-        ),
-        format!(
-            "If it is the host of UID {OTHER}: kubectl -n team {AS_MANAGER} secret a-ca {record}={OTHER}"
-        ),
+        format!("{RESOLVE} shows what each host has, and corrects the records"),
         "If it is both or neither: delete Cluster a".into(),
     ];
     contains(&two.message(), &outcomes);
@@ -36,8 +28,7 @@ fn two_records_come_with_what_to_look_for_and_a_command_for_each_outcome() {
     let outcomes = [
         "/etc/kubernetes/manifests/etcd.yaml".to_owned(),
         format!("If it is the host of UID {OTHER}: delete this Machine"),
-        format!("{AS_MANAGER} secret a-ca {record}={ME}"),
-        format!("{AS_MANAGER} cluster a {record}={ME}"),
+        format!("If it is the host of this Machine: {RESOLVE} --made-by-uid {ME}."),
         "If it is both or neither: delete Cluster a".into(),
     ];
     contains(&this.message(), &outcomes);
@@ -49,14 +40,17 @@ fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
     let finding = doubt::witnessed(ConditionType::BootstrapReady, &witness, CLUSTER);
     let parts = [
         "Only if that control plane is not wanted, which loses its state: kubectl -n team delete machine cp-0",
-        "kubectl -n team annotate cluster a tatara.dev/control-plane-initialized=$(kubectl -n team get machine cp-0",
+        "If its control plane runs: tatara cluster resolve a -n team --made-by cp-0.",
     ];
     contains(&finding.message(), &parts.map(str::to_owned));
     let worker = doubt::Witness::Worker("w-0".into());
     let message = doubt::witnessed(ConditionType::BootstrapReady, &worker, CLUSTER).message();
-    let parts = ["had a control plane", "/var/lib/tatara/owner.json"];
+    let parts = [
+        "had a control plane",
+        "/var/lib/tatara/owner.json",
+        "then: tatara cluster resolve a -n team --made-by-uid UID.",
+    ];
     contains(&message, &parts.map(str::to_owned));
-    assert!(!message.contains("get machine"), "{message}");
     // what another Cluster left behind is not recorded as this one's
     let stray = doubt::Witness::Stray {
         machine: "b-cp-0".into(),
@@ -68,7 +62,7 @@ fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
         "delete machine b-cp-0",
     ];
     contains(&message, &parts.map(str::to_owned));
-    assert!(!message.contains("initialized="), "{message}");
+    assert!(!message.contains("cluster resolve"), "{message}");
 }
 
 #[test]
