@@ -31,13 +31,6 @@ impl MadeThere {
     }
 }
 
-/// Whether the message of a Host says that the marker on its server records `kubeadm init` of this Cluster.
-pub fn has_control_plane(message: &str, namespace: &str, cluster: &str) -> bool {
-    message.contains(&format!(
-        "it has the control plane of Cluster {namespace}/{cluster}, "
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,7 +19,9 @@ pub struct Caller {
     pub client: Client,
     /// The namespace from the command line, otherwise that of the kubeconfig's context.
     pub namespace: String,
-    server: String,
+    /// URL of its API server.
+    pub server: String,
+    config: Config,
 }
 
 /// Why a request to the management cluster failed.
@@ -112,15 +114,17 @@ impl Caller {
     /// # Errors
     /// There is no usable kubeconfig.
     pub async fn from_environment(namespace: Option<&str>) -> Result<Self, ApiError> {
-        Self::with(configuration().await?, namespace)
+        let config = Config::infer().await;
+        let config = config.map_err(|source| ApiError::NoKubeconfig(Box::new(source)))?;
+        Self::with(config, namespace)
     }
 
     /// The same caller in the name of another account, which the API server has to permit.
     ///
     /// # Errors
-    /// There is no usable kubeconfig.
-    pub async fn in_the_name_of(&self, account: &str) -> Result<Self, ApiError> {
-        let mut config = configuration().await?;
+    /// The kubeconfig cannot be used for that.
+    pub fn in_the_name_of(&self, account: &str) -> Result<Self, ApiError> {
+        let mut config = self.config.clone();
         config.auth_info.impersonate = Some(account.to_owned());
         // those of the account
         config.auth_info.impersonate_groups = None;
@@ -132,11 +136,12 @@ impl Caller {
     fn with(config: Config, namespace: Option<&str>) -> Result<Self, ApiError> {
         let server = config.cluster_url.to_string();
         let namespace = namespace.unwrap_or(&config.default_namespace).to_owned();
-        match Client::try_from(config) {
+        match Client::try_from(config.clone()) {
             Ok(client) => Ok(Self {
                 client,
                 namespace,
                 server,
+                config,
             }),
             Err(source) => Err(ApiError::Unusable {
                 server,
@@ -235,11 +240,6 @@ impl Caller {
             },
         }
     }
-}
-
-async fn configuration() -> Result<Config, ApiError> {
-    let config = Config::infer().await;
-    config.map_err(|source| ApiError::NoKubeconfig(Box::new(source)))
 }
 
 /// Reason and message of an object's condition Ready.

@@ -247,6 +247,12 @@ pub struct MarkerReference {
     pub name: String,
     /// Its UID.
     pub uid: String,
+    /// Name of its Cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
+    /// `kubeadm init` succeeded on the server.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub initialized: bool,
 }
 
 /// Hardware and software of a host, gathered over SSH in one round trip.

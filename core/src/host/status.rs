@@ -119,6 +119,8 @@ fn marker(
                 namespace: owner.marker.namespace.clone(),
                 name: owner.marker.machine.clone(),
                 uid: owner.marker.uid.clone(),
+                cluster: Some(owner.marker.cluster.clone()),
+                initialized: owner.initialized,
             })
         }
         Some(_) => None,

@@ -14,8 +14,8 @@ pub fn delete(namespace: &str, cluster: &str) -> String {
     Object::cluster(namespace, cluster).delete()
 }
 
-/// Shows how the records of a Cluster contradict each other, and what each host has; with one of its
-/// options it corrects them.
+/// Shows how the records of a Cluster contradict each other, and what the manager last saw of each
+/// host; with one of its options it corrects them.
 pub fn resolve(namespace: &str, cluster: &str) -> String {
     format!("tatara cluster resolve {} -n {namespace}", word(cluster))
 }
@@ -36,12 +36,6 @@ pub fn made_by_uid(namespace: &str, cluster: &str, uid: &str) -> String {
 pub fn return_turn(namespace: &str, cluster: &str) -> String {
     let resolve = resolve(namespace, cluster);
     format!("{resolve} --return-turn")
-}
-
-/// Takes the turn from one of two Machines that have it, by name or UID.
-pub fn return_turn_of(namespace: &str, cluster: &str, machine: &str) -> String {
-    let resolve = resolve(namespace, cluster);
-    format!("{resolve} --return-turn-of {}", word(machine))
 }
 
 /// That what a Machine ran on is destroyed, erased or disconnected for good, where the Machine does

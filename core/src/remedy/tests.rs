@@ -59,7 +59,6 @@ fn all(name: &str) -> Vec<String> {
         cluster::made_by(NS, name, name),
         cluster::made_by_uid(NS, name, name),
         cluster::return_turn(NS, name),
-        cluster::return_turn_of(NS, name, name),
         cluster::say_gone(NS, name, name),
         cluster::take_back_gone(NS, name),
         cluster::apply_settings(NS, name),
@@ -121,7 +120,6 @@ tatara cluster resolve x -n ns
 tatara cluster resolve x -n ns --made-by x
 tatara cluster resolve x -n ns --made-by-uid x
 tatara cluster resolve x -n ns --return-turn
-tatara cluster resolve x -n ns --return-turn-of x
 kubectl -n ns annotate cluster x tatara.dev/host-is-gone=x
 kubectl -n ns annotate cluster x tatara.dev/host-is-gone-
 kubectl -n ns annotate cluster x tatara.dev/settings-kept-

@@ -38,21 +38,9 @@ pub enum Error {
         /// What was given.
         text: String,
     },
-    /// No holder of the turn has this name or UID, or both have.
-    #[error(
-        "{text:?} names {found} of the holders of the turn; give the UID of one of them: {uids}"
-    )]
-    NoHolder {
-        /// What was given.
-        text: String,
-        /// None, or both.
-        found: &'static str,
-        /// Their UIDs.
-        uids: String,
-    },
     /// The records are in doubt, and nothing was asked for.
     #[error(
-        "Cluster {name} is in doubt, and nothing was changed; look at the hosts, and run one of the commands above"
+        "Cluster {name} is in doubt, and nothing was changed; look at the hosts, and do what the text above says"
     )]
     InDoubt {
         /// Its name.
@@ -85,7 +73,7 @@ pub enum Error {
     /// It was changed meanwhile.
     #[error(
         "Cluster {name}, its CA Secret, or what is known of its Machines and Hosts was changed meanwhile, and {}; see what there is now, and repeat the command if it still fits: {again}",
-        if *.written == 0 { "nothing was written" } else { "one of two records was written, the other was not" }
+        if *.written == 0 { "nothing was written" } else { "one of Cluster and CA Secret was written, the other was not" }
     )]
     Conflict {
         /// Its name.
@@ -95,10 +83,20 @@ pub enum Error {
         /// The command that shows it.
         again: String,
     },
+    /// The second of two writes failed.
+    #[error(
+        "one of Cluster and CA Secret was written already, the other was not: {source}. Run the same command again, or look first: {again}"
+    )]
+    HalfWritten {
+        /// Why the other was not.
+        source: Box<Error>,
+        /// The command that shows what there is now.
+        again: String,
+    },
     /// The caller may not act as the manager.
     #[error(
         "you may not act as {MANAGER_ACCOUNT}, and admission lets no other account change what is recorded (verb impersonate on serviceaccounts/{account} in namespace {home}); ask an administrator to run this command, or to allow it to you for as long as it takes, which is to allow all that the manager may: \
-         kubectl -n {home} create role act-as-manager --verb=impersonate --resource=serviceaccounts --resource-name={account} && kubectl -n {home} create rolebinding NAME --role=act-as-manager --user=YOU ({said})"
+         kubectl -n {home} create role act-as-manager --verb=impersonate --resource=serviceaccounts --resource-name={account} && kubectl -n {home} create rolebinding NAME --role=act-as-manager --user=YOU; afterwards: kubectl -n {home} delete rolebinding NAME ({said})"
     )]
     Impersonation {
         /// Namespace of the manager's account.

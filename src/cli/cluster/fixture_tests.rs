@@ -161,17 +161,15 @@ impl Known {
         known
     }
 
-    /// Its Host says that the marker on its server records kubeadm init of the Cluster.
+    /// The marker on the server of its Host, which has no claim, records kubeadm init of the Cluster.
     pub fn marked(self, uid: &str) -> Self {
         let mut known = self.without_host(uid);
         let mut host = host(uid, true);
         host.spec.consumer_ref = None;
         let status = host.status.as_mut().expect("a status");
-        status.message = Some(
-            "its marker names it: it has the control plane of Cluster team/a, perhaps the only copy of its state".into(),
-        );
         status.marker = Some(of(
-            json!({ "namespace": "team", "name": named(uid), "uid": uid }),
+            json!({ "namespace": "team", "name": named(uid), "uid": uid,
+            "cluster": "a", "initialized": true }),
         ));
         known.hosts.push(host);
         known

@@ -1,16 +1,20 @@
 //! What is read of a Cluster, and of the Machines that may have its control plane. Pure.
 
+use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 
 use crate::cli::place;
 use tatara_core::api::cluster::Turn;
 use tatara_core::api::conditions::{ConditionType, Reason, is_true};
+use tatara_core::api::host::MarkerReference;
 use tatara_core::api::names::{ANNOTATION_HOST, ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
 use tatara_core::api::{Cluster, Host, Machine};
+use tatara_core::cluster::live::end::other_cluster;
 use tatara_core::control_plane::turn::{Both, Holder, Marks};
 use tatara_core::machine::is_begun;
-use tatara_core::shown::{self, MadeThere};
+use tatara_core::shown::MadeThere;
+use tatara_core::words::is_plain;
 
 /// The CA Secret of a Cluster, without what is in it.
 #[derive(Clone, Debug)]
@@ -70,6 +74,15 @@ impl Known {
         self.cluster.metadata.name.as_deref().unwrap_or_default()
     }
 
+    /// UIDs of the Cluster and of its CA Secret.
+    pub fn uids(&self) -> [Option<&String>; 2] {
+        let secret = match &self.secret {
+            CaSecret::Seen(metadata) => metadata.uid.as_ref(),
+            CaSecret::Missing | CaSecret::Hidden(_) => None,
+        };
+        [self.cluster.metadata.uid.as_ref(), secret]
+    }
+
     /// Turn and record on both, if both may be read.
     pub fn both(&self) -> Option<Both> {
         let secret = match &self.secret {
@@ -120,7 +133,9 @@ impl Known {
             .or_else(|| host.and_then(|host| named(host, uid)))
             .or_else(|| {
                 let holders = self.holders().into_iter();
-                let mut holders = holders.filter(|turn| turn.machine == uid);
+                // who may edit a missing turn may write anything as a name
+                let mut holders =
+                    holders.filter(|turn| turn.machine == uid && is_plain(&turn.name));
                 holders.next().map(|turn| turn.name)
             });
         let annotations = machine.map(ResourceExt::annotations);
@@ -150,7 +165,7 @@ impl Known {
             let is_left = |uid: &str| !self.exists(uid);
             let left = claim.filter(|claim| claim.cluster == self.name() && is_left(&claim.uid));
             uids.extend(left.map(|claim| claim.uid.clone()));
-            uids.extend(self.made_on(host).map(str::to_owned));
+            uids.extend(self.marker(host).map(|marker| marker.uid.clone()));
         }
         // the Cluster itself, while it removes a member of etcd
         let own = self.cluster.metadata.uid.as_deref();
@@ -189,14 +204,25 @@ impl Known {
 
     /// UID of the Machine whose marker on the server of a Host records `kubeadm init` of this Cluster, as far as the Host says so.
     fn made_on<'a>(&self, host: &'a Host) -> Option<&'a str> {
-        let status = host.status.as_ref()?;
-        let message = status.message.as_deref()?;
-        if !shown::has_control_plane(message, self.namespace(), self.name()) {
-            return None;
-        }
-        let marker = status.marker.as_ref().map(|marker| &marker.uid);
-        let claim = host.spec.consumer_ref.as_ref().map(|claim| &claim.uid);
-        marker.or(claim).map(String::as_str)
+        let marker = self.marker(host)?;
+        marker.initialized.then_some(marker.uid.as_str())
+    }
+
+    /// The marker on the server of a Host that is orphaned, of a Machine of this Cluster. It stays reported while that is silent.
+    fn marker<'a>(&self, host: &'a Host) -> Option<&'a MarkerReference> {
+        let marker = host.status.as_ref()?.marker.as_ref()?;
+        // before the field, it was not said of which Cluster
+        let is_its = marker.cluster.as_ref().is_none_or(|of| of == self.name());
+        (is_its && marker.namespace == self.namespace()).then_some(marker)
+    }
+
+    /// The Cluster that a Secret belongs to by its owner or label, if that is another one.
+    pub fn other_cluster(&self, secret: &ObjectMeta) -> Option<String> {
+        let secret = Secret {
+            metadata: secret.clone(),
+            ..Secret::default()
+        };
+        other_cluster(&secret, &self.cluster)
     }
 }
 

@@ -22,10 +22,11 @@ use self::known::Known;
 use self::proof::Speaks;
 use self::resolve::{Objection, closed, objection};
 use self::trouble::trouble;
-use self::wish::{Wish, next, with};
+use self::wish::{Wish, needs_manager, next, with};
 use super::caller::Caller;
 use super::printable;
 use crate::clock;
+use tatara_core::api::names::MANAGER_ACCOUNT;
 use tatara_core::remedy;
 
 pub use self::error::Error;
@@ -44,9 +45,9 @@ pub struct Args {
 enum Command {
     /// Show how the records of a control plane contradict each other, and correct them
     ///
-    /// Shows what Cluster and CA Secret record, what the management cluster knows of each host, and what may be done, with what comes
-    /// of it. Without one of --made-by, --made-by-uid, --return-turn and --return-turn-of it changes nothing, and exits with 1 if
-    /// something is to be resolved.
+    /// Shows what Cluster and CA Secret record, what the manager last saw of each host, and what may be done, with what comes of it.
+    /// Without one of --made-by, --made-by-uid and --return-turn it changes nothing, and exits with 0 only if nothing is to be resolved.
+    /// Look first; then on the hosts that it names; then, for example: tatara cluster resolve CLUSTER --made-by MACHINE
     Resolve(Resolve),
 }
 
@@ -60,10 +61,11 @@ struct Resolve {
     namespace: Option<String>,
     #[command(flatten)]
     wish: Wished,
-    /// Do not ask
+    /// Do not ask for the name of the Cluster; what speaks against it still needs --force
     #[arg(short, long, requires = "Wished")]
     yes: bool,
-    /// Although something speaks against it, as you have looked at the hosts
+    /// Correct them although something speaks against it: only after you have looked at each host that it names. What is refused
+    /// outright stays refused
     #[arg(long, requires = "Wished")]
     force: bool,
 }
@@ -71,18 +73,15 @@ struct Resolve {
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
 struct Wished {
-    /// Record that this Machine ran kubeadm init, and has the control plane
+    /// Record on both that this Machine ran kubeadm init, and has the control plane
     #[arg(long, value_name = "MACHINE")]
     made_by: Option<String>,
-    /// The same of a Machine that does not exist any more
+    /// The same of the Machine of this UID, also of one that does not exist any more
     #[arg(long, value_name = "UID")]
     made_by_uid: Option<String>,
     /// Remove a control-plane turn that cannot be read
     #[arg(long)]
     return_turn: bool,
-    /// Take the control-plane turn from one of the two Machines that have it
-    #[arg(long, value_name = "MACHINE|UID")]
-    return_turn_of: Option<String>,
 }
 
 impl Args {
@@ -115,33 +114,7 @@ impl Wished {
             }
             return Ok(Some(Wish::MadeBy(uid.clone())));
         }
-        if let Some(text) = &self.return_turn_of {
-            return holder(known, text).map(|uid| Some(Wish::ReturnOf(uid)));
-        }
         Ok(self.return_turn.then_some(Wish::ReturnUnreadable))
-    }
-}
-
-/// The UID of the holder of the turn that has this UID, or this name alone.
-fn holder(known: &Known, text: &str) -> Result<String, Error> {
-    let mut uids: Vec<String> = Vec::new();
-    let mut named: Vec<String> = Vec::new();
-    for turn in known.holders() {
-        if turn.machine == text {
-            return Ok(turn.machine);
-        }
-        if turn.name == text && !named.contains(&turn.machine) {
-            named.push(turn.machine.clone());
-        }
-        uids.push(turn.machine);
-    }
-    match &named[..] {
-        [uid] => Ok(uid.clone()),
-        _ => Err(Error::NoHolder {
-            text: text.to_owned(),
-            found: if named.is_empty() { "none" } else { "both" },
-            uids: uids.join(", "),
-        }),
     }
 }
 
@@ -187,21 +160,23 @@ impl Resolve {
     async fn resolve(&self, caller: &Caller, known: &Known, wish: &Wish) -> Result<(), Error> {
         let overruled = self.judge(known, wish)?;
         for speaks in &overruled {
-            say(&format!("Although {}.", speaks.why))?;
+            say(&format!("Overruled by --force: {}.", speaks.why))?;
+            say(&format!("Go on only if {}.", speaks.only_if))?;
         }
         let (namespace, name) = (known.namespace(), known.name());
         say(&format!(
-            "The records of Cluster {namespace}/{name} are to be corrected. What comes of it:"
+            "The records of Cluster {namespace}/{name} on {} are to be corrected. What comes of it:",
+            caller.server
         ))?;
         for what in outcome::consequences(known, wish) {
             say(&format!("- {what}."))?;
         }
         if !self.yes {
-            self.ask(&overruled)?;
+            self.ask()?;
         }
         self.write(caller, known, wish, &overruled).await?;
         say(&format!(
-            "written; follow it: {}",
+            "Written. The manager goes on from here: {}",
             remedy::describe_cluster(namespace, name)
         ))
     }
@@ -218,13 +193,10 @@ impl Resolve {
     }
 
     /// Has the name typed by who runs the command.
-    fn ask(&self, overruled: &[Speaks]) -> Result<(), Error> {
+    fn ask(&self) -> Result<(), Error> {
         let input = std::io::stdin();
         if !input.is_terminal() {
             return Err(Error::NotAsked);
-        }
-        for speaks in overruled {
-            say(&format!("Go on only if {}.", speaks.only_if))?;
         }
         let mut answer = String::new();
         let mut output = std::io::stdout();
@@ -248,6 +220,10 @@ impl Resolve {
     ) -> Result<(), Error> {
         let mut expected = known.marks();
         let mut written = 0;
+        let manager =
+            needs_manager(&expected, wish).then(|| caller.in_the_name_of(MANAGER_ACCOUNT));
+        let manager = manager.transpose()?;
+        let writer = manager.as_ref().unwrap_or(caller);
         let conflict = |written| Error::Conflict {
             name: self.name.clone(),
             written,
@@ -257,15 +233,23 @@ impl Resolve {
             let now = objects::read(caller, &self.name).await?;
             let both = now.marks();
             let step = next(&both, wish);
-            if written > 0 && step.is_none() {
+            if written > 0 && step.is_none() && both == expected {
                 return Ok(());
             }
             let is_told = written > 0 || self.judge(&now, wish)? == overruled;
-            let is_same = now.cluster.metadata.uid == known.cluster.metadata.uid;
+            let is_same = now.uids() == known.uids();
             let Some((side, to)) = step.filter(|_| is_told && is_same && both == expected) else {
                 break;
             };
-            if objects::write(caller, &now, side, &to).await? {
+            let done = objects::write(writer, &now, side, &to).await;
+            let done = done.map_err(|error| match written {
+                0 => error,
+                _ => Error::HalfWritten {
+                    source: Box::new(error),
+                    again: remedy::cluster::resolve(known.namespace(), known.name()),
+                },
+            })?;
+            if done {
                 written += 1;
                 expected = with(&both, side, to);
             }

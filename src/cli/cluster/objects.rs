@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::super::caller::{ApiError, Caller};
 use super::error::Error;
 use super::known::{CaSecret, Known};
-use super::wish::{is_managers, of_side};
+use super::wish::of_side;
 use tatara_core::api::Cluster;
 use tatara_core::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN, MANAGER_ACCOUNT};
 use tatara_core::control_plane::turn::{Marks, Side};
@@ -45,17 +45,11 @@ async fn secret(caller: &Caller, name: &str) -> Result<CaSecret, ApiError> {
     }
 }
 
-/// Writes one of the two, if it is still the object that was read, at the version that was read. False: it is not.
+/// Writes one of the two, if it is still the object that was read, at the version that was read. False: it is not. The caller has the
+/// manager's account where that is needed.
 pub async fn write(caller: &Caller, known: &Known, side: Side, to: &Marks) -> Result<bool, Error> {
     let both = known.marks();
     let from = of_side(&both, side);
-    let is_managers = is_managers(from, to);
-    let manager = if is_managers {
-        Some(caller.in_the_name_of(MANAGER_ACCOUNT).await?)
-    } else {
-        None
-    };
-    let caller = manager.as_ref().unwrap_or(caller);
     let name = known.name();
     let written = match (side, &known.secret) {
         (Side::Cluster, _) => {
@@ -74,7 +68,7 @@ pub async fn write(caller: &Caller, known: &Known, side: Side, to: &Marks) -> Re
     match written {
         Ok(()) => Ok(true),
         Err(kube::Error::Api(status)) if is_other(&status) => Ok(false),
-        Err(kube::Error::Api(status)) => Err(refusal(caller, object, is_managers, &status)),
+        Err(kube::Error::Api(status)) => Err(refusal(caller, object, &status)),
         Err(error) => Err(match side {
             Side::Cluster => caller.explain::<Cluster>(error),
             Side::Secret => caller.explain::<Secret>(error),
@@ -128,17 +122,12 @@ fn is_other(status: &kube::core::Status) -> bool {
     is_uid || matches!(status.code, 404 | 409)
 }
 
-fn refusal(
-    caller: &Caller,
-    object: String,
-    is_managers: bool,
-    status: &kube::core::Status,
-) -> Error {
+fn refusal(caller: &Caller, object: String, status: &kube::core::Status) -> Error {
     let said = status.message.clone();
-    if status.code != 403 || (is_managers && !said.contains("impersonate")) {
+    if status.code != 403 {
         return Error::Rejected { object, said };
     }
-    if is_managers {
+    if said.contains("impersonate") {
         let mut parts = MANAGER_ACCOUNT.split(':').skip(2);
         let mut part = || parts.next().unwrap_or_default().to_owned();
         let (home, account) = (part(), part());

@@ -4,9 +4,9 @@ use kube::ResourceExt;
 
 use super::known::Known;
 use super::trouble::{Trouble, trouble};
-use super::wish::{Wish, needs_manager, next, with};
+use super::wish::{Wish, needs_manager, next, of_side, with};
 use tatara_core::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN, MANAGER_ACCOUNT};
-use tatara_core::control_plane::turn::{Doubt, Side};
+use tatara_core::control_plane::turn::{Doubt, Holder, Marks, Side};
 use tatara_core::remedy;
 
 /// The corrections that fit to what is wrong, the likeliest first.
@@ -15,12 +15,8 @@ pub fn wishes(known: &Known) -> Vec<Wish> {
     let mut all = match trouble(known) {
         None | Some(Trouble::Reported { .. }) => return Vec::new(),
         Some(Trouble::Doubt(Doubt::Unreadable(..))) => vec![Wish::ReturnUnreadable],
-        Some(Trouble::Doubt(Doubt::TwoHolders(on_secret, on_cluster))) => {
-            vec![
-                Wish::ReturnOf(on_cluster.machine),
-                Wish::ReturnOf(on_secret.machine),
-            ]
-        }
+        // the Machine that is not wanted is deleted; its turn is returned on proof
+        Some(Trouble::Doubt(Doubt::TwoHolders(..))) => Vec::new(),
         Some(Trouble::Doubt(_)) => known.records().into_iter().map(made_by).collect(),
         Some(Trouble::MadeTwice(by)) => by.into_iter().map(made_by).collect(),
         Some(Trouble::Unrecorded(_)) => Vec::new(),
@@ -50,17 +46,6 @@ pub fn command(known: &Known, wish: &Wish) -> String {
             None => remedy::cluster::made_by_uid(namespace, name, uid),
         },
         Wish::ReturnUnreadable => remedy::cluster::return_turn(namespace, name),
-        Wish::ReturnOf(uid) => {
-            let holders = known.holders();
-            let mut holders = holders.iter().filter(|turn| turn.machine == *uid);
-            let named = holders.next().map(|turn| turn.name.as_str());
-            let is_one = |name: &&str| {
-                let all = known.holders();
-                all.iter()
-                    .all(|turn| turn.machine == *uid || turn.name != *name)
-            };
-            remedy::cluster::return_turn_of(namespace, name, named.filter(is_one).unwrap_or(uid))
-        }
     }
 }
 
@@ -78,8 +63,17 @@ pub fn consequences(known: &Known, wish: &Wish) -> Vec<String> {
         Wish::MadeBy(uid) => {
             let called = known.candidate(uid).called();
             all.push(format!(
-                "kubeadm init is not begun any more for Cluster {name}: its other control planes join the one of {called}, once that answers"
+                "kubeadm init is not started any more for Cluster {name}: its other control planes join the one of {called}, once that answers"
             ));
+            let others = known.records().into_iter().filter(|other| other != uid);
+            let others: Vec<String> = others
+                .map(|other| known.candidate(&other).called())
+                .collect();
+            if let Some(other) = others.first() {
+                all.push(format!(
+                    "If kubeadm init succeeded on the host of {other} as well, that is reported (ControlPlaneInDoubt): delete that Machine; its condition Deleting says how its host is reset"
+                ));
+            }
             all.push(format!(
                 "If the control plane that is in use is not on the host of {called}: Machines join another one, and Cluster {name} has two control planes then, with the same certificates and each with an etcd of its own. They cannot be made one again; the record alone can be corrected"
             ));
@@ -90,20 +84,9 @@ pub fn consequences(known: &Known, wish: &Wish) -> Vec<String> {
         Wish::ReturnUnreadable => {
             all.push(match known.holders().first() {
                 Some(turn) => has_the_turn(known, &turn.machine),
-                None => "The next control-plane Machine takes the turn, and runs kubeadm init; one for which kubeadm was begun keeps all others back".into(),
+                None => "The next control-plane Machine takes the turn, and runs kubeadm init; one for which kubeadm was started keeps all others back".into(),
             });
             all.push(two_control_planes(known, "another host"));
-        }
-        Wish::ReturnOf(uid) => {
-            let holders = known.holders();
-            let mut others = holders.iter().filter(|turn| turn.machine != *uid);
-            let called = known.candidate(uid).called();
-            let Some(turn) = others.next() else {
-                all.push(format!("{called} keeps the turn that the CA Secret gives it"));
-                return all;
-            };
-            all.push(has_the_turn(known, &turn.machine));
-            all.push(two_control_planes(known, &format!("the host of {called}")));
         }
     }
     all
@@ -133,9 +116,31 @@ fn writes(known: &Known, wish: &Wish) -> String {
     let mut both = known.marks();
     let mut sides = Vec::new();
     while let Some((side, to)) = next(&both, wish) {
-        sides.push(match side {
+        let object = match side {
             Side::Secret => format!("Secret {}-ca", known.name()),
             Side::Cluster => format!("Cluster {}", known.name()),
+        };
+        // what is overwritten stands nowhere else
+        sides.push(match (wish, of_side(&both, side)) {
+            (
+                Wish::MadeBy(_),
+                Marks {
+                    initialized: Some(uid),
+                    ..
+                },
+            ) => {
+                format!("{object} (instead of UID {uid})")
+            }
+            (
+                Wish::ReturnUnreadable,
+                Marks {
+                    turn: Holder::Unreadable(text),
+                    ..
+                },
+            ) => {
+                format!("{object} (which was {text:?})")
+            }
+            _ => object,
         });
         both = with(&both, side, to);
     }
@@ -146,10 +151,6 @@ fn writes(known: &Known, wish: &Wish) -> String {
             capital(&known.candidate(uid).called())
         ),
         Wish::ReturnUnreadable => format!("Annotation {ANNOTATION_TURN} of {on} is removed"),
-        Wish::ReturnOf(uid) => format!(
-            "{} has the turn no more: annotation {ANNOTATION_TURN} of {on} is removed",
-            capital(&known.candidate(uid).called())
-        ),
     }
 }
 

@@ -5,7 +5,6 @@ use kube::ResourceExt;
 
 use super::known::Candidate;
 use crate::cli::place;
-use tatara_core::api::Host;
 use tatara_core::remedy;
 
 /// How to see on a host whether it has a control plane.
@@ -21,18 +20,21 @@ pub struct Speaks {
     pub only_if: String,
 }
 
-/// Why a Machine that is to lose the turn may run `kubeadm init` all the same, or have run it. Nothing where it was never begun.
-pub fn may_run(candidate: &Candidate) -> Option<Speaks> {
+/// Why a Machine may run `kubeadm init`, or have run it, that may have had the turn. Its objects cannot prove the contrary: they may
+/// be those of a backup, and what they say of a host may be old.
+pub fn may_run(candidate: &Candidate) -> Speaks {
     let (called, place) = (candidate.called(), place(candidate));
     let why = if candidate.shows_init {
         succeeded(candidate)
     } else if let Some(machine) = candidate.machine {
-        if !candidate.is_begun() {
-            return unseen(candidate);
-        }
         let namespace = machine.namespace().unwrap_or_default();
+        let begun = if candidate.is_begun() {
+            "kubeadm was started for it"
+        } else {
+            "nothing records that kubeadm was started for it, which may be old, as after a restore"
+        };
         format!(
-            "{called} may run kubeadm init, or have run it: kubeadm was begun for it, and {place}. If what is there is not needed, delete that Machine, and its turn is returned once its host is reset: {}",
+            "{called} may run kubeadm init, or have run it: {begun}, and {place}. If what is there is not needed, delete that Machine, and its turn is returned once its host is reset: {}",
             remedy::delete_machine(&namespace, &machine.name_any())
         )
     } else {
@@ -41,36 +43,12 @@ pub fn may_run(candidate: &Candidate) -> Option<Speaks> {
             left(candidate)
         )
     };
-    Some(Speaks {
+    Speaks {
         why,
-        only_if: no_kubeadm(&called),
-    })
-}
-
-/// Of a Machine for which kubeadm was not begun, by its own record: that may be old, as after a restore. A host that answers is asked by
-/// the manager before another one runs `kubeadm init`.
-fn unseen(candidate: &Candidate) -> Option<Speaks> {
-    let has_place = candidate.hypervisor.is_some() || candidate.chosen().is_some();
-    let is_seen = candidate.host.map_or(!has_place, answers);
-    let called = candidate.called();
-    (!is_seen).then(|| Speaks {
-        why: format!(
-            "nothing records that kubeadm was begun for {called}; the records may be old, as after a restore, and {}",
-            place(candidate)
+        only_if: format!(
+            "you have seen that no etcd and no kubeadm runs on the host of {called}, or its disk is erased or destroyed: a host that is off may start again"
         ),
-        only_if: no_kubeadm(&called),
-    })
-}
-
-fn answers(host: &Host) -> bool {
-    let status = host.status.as_ref();
-    let conditions = status.map(|status| status.conditions.as_slice());
-    let answers = place::answers(conditions.unwrap_or_default());
-    answers.is_some_and(|(answers, _)| answers)
-}
-
-fn no_kubeadm(called: &str) -> String {
-    format!("you have seen that no etcd and no kubeadm runs on the host of {called}")
+    }
 }
 
 /// Why a Machine that is no longer to be recorded may have the control plane, and not `instead`. Nothing where that serves, and this one
@@ -84,7 +62,7 @@ pub fn may_have(candidate: &Candidate, instead: &Candidate) -> Option<Speaks> {
             return None;
         }
         let begun = if candidate.is_begun() {
-            "kubeadm was begun for it"
+            "kubeadm was started for it"
         } else {
             "it is recorded"
         };
@@ -101,7 +79,7 @@ pub fn may_have(candidate: &Candidate, instead: &Candidate) -> Option<Speaks> {
     Some(Speaks {
         why,
         only_if: format!(
-            "you have seen that no kubeadm runs on the host of {called}, and no etcd, but for a member of the one on the host of {}",
+            "you have seen that no kubeadm runs on the host of {called}, and no etcd, but for a member of the one on the host of {}; or its disk is erased or destroyed: a host that is off may start again",
             instead.called()
         ),
     })
@@ -163,8 +141,8 @@ pub fn place(candidate: &Candidate) -> String {
         let status = host.status.as_ref();
         let conditions = status.map(|status| status.conditions.as_slice());
         return match place::answers(conditions.unwrap_or_default()) {
-            Some((true, _)) => format!("its Host {name} answers"),
-            Some((false, _)) => format!("its Host {name} does not answer"),
+            Some((true, _)) => format!("its Host {name} has answered the manager"),
+            Some((false, _)) => format!("its Host {name} has not answered the manager"),
             None => format!("of its Host {name} it is not known whether it answers"),
         };
     }

@@ -1,6 +1,7 @@
 //! What contradicts what, what each host has, and what would come of each correction, in words. Pure.
 
 use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
 
 use super::known::{CaSecret, Candidate, Known};
 use super::outcome::{capital, command, consequences, wishes};
@@ -11,6 +12,7 @@ use crate::cli::describe::age::age;
 use crate::cli::place::answers;
 use tatara_core::control_plane::turn::{Doubt, Holder, Marks, Side};
 use tatara_core::remedy;
+use tatara_core::words::word;
 
 /// All that is to be seen: the records, the hosts, and what may be done.
 pub fn all(known: &Known, now: Timestamp) -> Vec<String> {
@@ -24,8 +26,12 @@ pub fn all(known: &Known, now: Timestamp) -> Vec<String> {
             lines.extend(shown(candidate, now));
         }
         lines.push(format!(
-            "To see on a host whether kubeadm init ran, and its control plane runs, as root: {LOOK}"
+            "That is as the manager, if it runs, wrote it last. To see it on a host, as root: {LOOK}"
         ));
+        lines.push(
+            "  \"initialized\":true in owner.json: kubeadm init succeeded there. A PID of etcd: a control plane runs, also one that joined. A PID of kubeadm: it runs now."
+                .into(),
+        );
     }
     lines.extend(choices(known));
     lines
@@ -34,8 +40,16 @@ pub fn all(known: &Known, now: Timestamp) -> Vec<String> {
 /// What is wrong, in a line or two.
 fn standing(known: &Known) -> Vec<String> {
     let (namespace, name) = (known.namespace(), known.name());
+    if let Some(why) = closed(known) {
+        return vec![format!(
+            "Cluster {namespace}/{name}: not judged, because {why}."
+        )];
+    }
     let what = match trouble(known) {
-        None => "Cluster and CA Secret agree, and no Machine says otherwise".to_owned(),
+        None => {
+            "Cluster and CA Secret do not contradict each other, and no Machine reports a doubt"
+                .to_owned()
+        }
         Some(Trouble::Doubt(doubt)) => contradiction(&doubt),
         Some(Trouble::MadeTwice(by)) => {
             let by: Vec<String> = by.iter().map(|uid| known.candidate(uid).called()).collect();
@@ -63,7 +77,7 @@ fn contradiction(doubt: &Doubt) -> String {
                 Side::Cluster => "Cluster",
             }
         ),
-        Doubt::TwoHolders(..) => "Cluster and CA Secret give the control-plane turn to two, and each may be running kubeadm init".into(),
+        Doubt::TwoHolders(..) => "Cluster and CA Secret name two Machines that have the control-plane turn, or one for two changes; each may be running kubeadm init".into(),
         Doubt::RecordOnSecretOnly(_) => "the CA Secret records which Machine ran kubeadm init, and the Cluster records none".into(),
         Doubt::TwoRecords(..) => "Cluster and CA Secret record two Machines as the one that ran kubeadm init".into(),
         Doubt::Reported(reason) => format!("{reason} is reported"),
@@ -116,7 +130,7 @@ fn row(known: &Known, object: String, marks: &Marks) -> [String; 3] {
             format!(
                 "{}: Machine {} (uid {})",
                 turn.action.as_str(),
-                turn.name,
+                word(&turn.name),
                 turn.machine
             )
         }
@@ -132,8 +146,8 @@ fn shown(candidate: &Candidate, now: Timestamp) -> Vec<String> {
     if let Some(machine) = candidate.machine {
         facts.push(match (candidate.is_begun(), machine.is_control_plane()) {
             (_, false) => "it is a worker",
-            (true, true) => "kubeadm was begun for it",
-            (false, true) => "kubeadm was not begun for it",
+            (true, true) => "kubeadm was started for it",
+            (false, true) => "nothing records that kubeadm was started for it",
         });
         if candidate.serves() {
             facts.push("its Node is Ready");
@@ -166,7 +180,7 @@ fn since(candidate: &Candidate, now: Timestamp) -> String {
     let conditions = status.map(|status| status.conditions.as_slice());
     let since = answers(conditions.unwrap_or_default());
     let since = since.map_or_else(String::new, |(_, since)| {
-        format!(", for {}", age(since, now))
+        format!(" for {}", age(since, now))
     });
     let marker = status.and_then(|status| status.marker.as_ref());
     let marker = marker.map_or_else(String::new, |marker| {
@@ -191,14 +205,10 @@ fn since(candidate: &Candidate, now: Timestamp) -> String {
 
 /// What may be done, each with its command, what speaks against it, and what comes of it.
 fn choices(known: &Known) -> Vec<String> {
-    let wishes = if closed(known).is_some() {
-        Vec::new()
-    } else {
-        wishes(known)
-    };
-    if wishes.is_empty() {
+    if closed(known).is_some() || trouble(known).is_none() {
         return Vec::new();
     }
+    let wishes = wishes(known);
     let mut lines = vec![String::new(), "What may be done:".into()];
     let mut safe = Vec::new();
     for wish in &wishes {
@@ -219,34 +229,52 @@ fn choices(known: &Known) -> Vec<String> {
             }
         }
     }
-    lines.extend(otherwise(known).map(|what| format!("- {what}")));
+    lines.extend(otherwise(known).into_iter().map(|what| format!("- {what}")));
     lines.push(String::new());
-    lines.push(match &safe[..] {
-        [] => "Something speaks against each: look at the hosts first.".into(),
-        [one] => format!("Nothing speaks against one of these: {one}"),
-        some => format!("Nothing speaks against {} of these.", some.len()),
-    });
+    match &safe[..] {
+        [] => lines.push("Something speaks against each: look at the hosts first.".into()),
+        all => {
+            lines.push("Nothing that objects show speaks against:".into());
+            lines.extend(all.iter().map(|command| format!("  {command}")));
+        }
+    }
+    lines.push("If you are not sure, change nothing: what runs goes on, and until this is resolved no Machine begins kubeadm init, joins the control plane, leaves it or is updated in it.".into());
     lines
 }
 
 /// What may be done beside that, with other commands.
-fn otherwise(known: &Known) -> Option<String> {
+fn otherwise(known: &Known) -> Vec<String> {
     let (namespace, name) = (known.namespace(), known.name());
-    match trouble(known)? {
-        Trouble::MadeTwice(by) => {
-            let machine = known.candidate(by.first()?).name?;
+    let without = |uids: &[String]| {
+        let machines = uids.iter().filter_map(|uid| known.candidate(uid).machine);
+        let machines = machines.map(ResourceExt::name_any).map(|machine| {
             let delete = remedy::delete_machine(namespace, &machine);
-            Some(format!(
-                "If what is recorded is right: {delete}. Its condition Deleting then says how its host is reset"
-            ))
+            format!(
+                "If the control plane of Machine {machine} is not the one that is needed: {delete}. Its condition Deleting then says how its host is reset"
+            )
+        });
+        machines.collect::<Vec<String>>()
+    };
+    let mut all = match trouble(known) {
+        Some(Trouble::MadeTwice(by)) => return without(&by),
+        Some(Trouble::Doubt(Doubt::TwoHolders(on_secret, on_cluster))) => {
+            let mut all = without(&[on_secret.machine, on_cluster.machine]);
+            all.push(format!("A holder that is no Machine any more has the turn until its host is reset, or declared gone: {}", remedy::describe_cluster(namespace, name)));
+            return all;
         }
-        Trouble::Doubt(Doubt::RecordOnSecretOnly(_) | Doubt::TwoRecords(..))
-        | Trouble::Unrecorded(_) => Some(format!(
+        Some(Trouble::Reported { .. } | Trouble::Unrecorded(_)) => vec![format!(
+            "If another host has \"initialized\":true in /var/lib/tatara/owner.json: {} --force",
+            remedy::cluster::made_by_uid(namespace, name, "UID")
+        )],
+        _ => Vec::new(),
+    };
+    if !matches!(trouble(known), Some(Trouble::Doubt(Doubt::Unreadable(..)))) {
+        all.push(format!(
             "Only if no host has a control plane that is needed: {}, and apply it again; delete CA Secrets that you supplied as well, and create them again. That resets all of its hosts, also those of its workers, and their state is lost",
             remedy::cluster::delete(namespace, name)
-        )),
-        Trouble::Doubt(_) | Trouble::Reported { .. } => None,
+        ));
     }
+    all
 }
 
 #[cfg(test)]

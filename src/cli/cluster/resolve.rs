@@ -29,13 +29,6 @@ pub fn objection(known: &Known, wish: &Wish) -> Option<Objection> {
     let all = match wish {
         Wish::MadeBy(uid) => against_maker(known, uid),
         Wish::ReturnUnreadable => against_any(known),
-        Wish::ReturnOf(uid) => {
-            // its other turn stays
-            let stays =
-                known.marks().secret.has_turn_of(uid) && known.marks().cluster.has_turn_of(uid);
-            let speaks = proof::may_run(&known.candidate(uid));
-            speaks.filter(|_| !stays).into_iter().collect()
-        }
     };
     (!all.is_empty()).then_some(Objection::Shown(all))
 }
@@ -53,7 +46,9 @@ pub fn closed(known: &Known) -> Option<String> {
         return Some("its control plane is external: no Machine of it runs kubeadm init".into());
     }
     match &known.secret {
-        CaSecret::Seen(_) => None,
+        CaSecret::Seen(secret) => known.other_cluster(secret).map(|other| {
+            format!("Secret {name}-ca is that of Cluster {other}, by its owner or label")
+        }),
         CaSecret::Missing => Some(format!(
             "Secret {name}-ca does not exist, and is written first; condition CertificatesReady says what to do: {describe}"
         )),
@@ -69,7 +64,11 @@ fn refused(known: &Known, wish: &Wish) -> Option<String> {
     }
     let both = known.marks();
     let trouble = trouble(known);
+    // a doubt may rest on what a host shows, which no object has
+    let is_lost = matches!(wish, Wish::MadeBy(_)) && known.records().is_empty();
+    let is_reported = matches!(trouble, Some(Trouble::Reported { .. }));
     if !is_half_written(&both, wish)
+        && !(is_lost && is_reported)
         && let Some(why) = in_no_doubt(known, trouble.as_ref())
     {
         return Some(why);
@@ -78,21 +77,12 @@ fn refused(known: &Known, wish: &Wish) -> Option<String> {
         return Some(match wish {
             Wish::MadeBy(_) => "both have that record already".into(),
             Wish::ReturnUnreadable => "no turn is unreadable".into(),
-            Wish::ReturnOf(_) => {
-                "one of two holders is meant, and Cluster and CA Secret do not name two, or this Machine is none of them".into()
-            }
         });
     }
     match wish {
         Wish::MadeBy(uid) => not_the_maker(known, trouble.as_ref(), uid),
-        Wish::ReturnUnreadable | Wish::ReturnOf(_) => {
-            // one on the Cluster alone is written anew by the manager
-            let is_turn = matches!(
-                trouble,
-                Some(Trouble::Doubt(
-                    Doubt::Unreadable(..) | Doubt::TwoHolders(..)
-                ))
-            );
+        Wish::ReturnUnreadable => {
+            let is_turn = matches!(trouble, Some(Trouble::Doubt(Doubt::Unreadable(..))));
             (!is_turn).then(|| {
                 format!(
                     "the records are resolved first, with --made-by: {}",
@@ -108,7 +98,7 @@ fn in_no_doubt(known: &Known, trouble: Option<&Trouble>) -> Option<String> {
     let describe = remedy::describe_cluster(known.namespace(), known.name());
     match trouble {
         None => Some(format!(
-            "nothing is to be resolved: Cluster and CA Secret agree, and no Machine says otherwise. {describe} shows what it waits for"
+            "nothing is to be resolved: Cluster and CA Secret do not contradict each other, and no Machine reports a doubt. {describe} shows what it waits for"
         )),
         Some(Trouble::Reported { of, says }) => Some(format!(
             "Cluster and CA Secret do not contradict each other now. If that does not pass, do what {of} says: {says}"
@@ -160,16 +150,7 @@ fn not_the_maker(known: &Known, trouble: Option<&Trouble>, uid: &str) -> Option<
             "the host of {called} has a control plane of another Cluster, or with another CA; {describe} says what to do first"
         ));
     }
-    let is_named = candidate.is_recorded || candidate.shows_init || has_turn(known, uid);
-    (!candidate.is_begun() && !is_named).then(|| {
-        format!(
-            "kubeadm was never begun for {called}, so it made no control plane. Where its host shows otherwise, as after a restore, the manager records it once that host answers: {describe}"
-        )
-    })
-}
-
-fn has_turn(known: &Known, uid: &str) -> bool {
-    known.holders().iter().any(|turn| turn.machine == uid)
+    None
 }
 
 /// What speaks against recording this Machine: nothing shows a control plane there, or something shows another one.
@@ -185,7 +166,7 @@ fn against_maker(known: &Known, uid: &str) -> Vec<Speaks> {
     }
     for other in turns_of_init(known) {
         if !dropped.contains(&other) {
-            all.extend(proof::may_run(&known.candidate(&other)));
+            all.push(proof::may_run(&known.candidate(&other)));
             dropped.push(other);
         }
     }
@@ -195,7 +176,7 @@ fn against_maker(known: &Known, uid: &str) -> Vec<Speaks> {
     all
 }
 
-/// The UIDs of those that may have the turn to run `kubeadm init`: of a turn that cannot be read, all for which kubeadm was begun.
+/// The UIDs of those that may have the turn to run `kubeadm init`: of a turn that cannot be read, all.
 fn turns_of_init(known: &Known) -> Vec<String> {
     let holders = known.holders().into_iter();
     let holders = holders.filter(|turn| turn.action == TurnAction::Init);
@@ -203,15 +184,13 @@ fn turns_of_init(known: &Known) -> Vec<String> {
     let both = known.marks();
     let is_unread = |marks: &Marks| matches!(marks.turn, Holder::Unreadable(_));
     if is_unread(&both.secret) || is_unread(&both.cluster) {
-        let begun = known.candidates().into_iter();
-        let begun = begun.filter(|other| other.is_begun() || other.machine.is_none());
-        all.extend(begun.map(|other| other.uid));
+        all.extend(known.candidates().into_iter().map(|other| other.uid));
     }
     all
 }
 
-/// What speaks against the removal of a turn that nobody can read: any Machine may have had it. One alone for which kubeadm was begun
-/// takes it again, and keeps all others back.
+/// What speaks against the removal of a turn that nobody can read: each Machine may have had it that does not keep it on the other
+/// object.
 fn against_any(known: &Known) -> Vec<Speaks> {
     if !known.records().is_empty() {
         return Vec::new();
@@ -220,11 +199,7 @@ fn against_any(known: &Known) -> Vec<Speaks> {
     let keeps = |candidate: &Candidate| holders.iter().any(|turn| turn.machine == candidate.uid);
     let all = known.candidates();
     let others = all.iter().filter(|candidate| !keeps(candidate));
-    let speaks: Vec<Speaks> = others
-        .filter_map(|candidate| proof::may_run(candidate))
-        .collect();
-    let is_alone = holders.is_empty() && speaks.len() == 1 && all.iter().any(Candidate::is_begun);
-    if is_alone { Vec::new() } else { speaks }
+    others.map(proof::may_run).collect()
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ fn a_record_is_written_where_nothing_shows_another_control_plane() {
             "two, nothing shows which",
             two(),
             made_by(CP0),
-            Shown(&["it is recorded, and its Host h-1 answers"]),
+            Shown(&["it is recorded, and its Host h-1 has answered"]),
         ),
         (
             "the one whose host says so",
@@ -118,10 +118,16 @@ fn a_record_that_both_have_lost_is_written_of_one_that_runs() {
             Free,
         ),
         (
-            "kubeadm was never begun",
+            "nothing records that kubeadm was started",
             known().begun(CP1),
             made_by(CP0),
-            Refused("kubeadm was never begun for Machine cp-0"),
+            Shown(&["Machine cp-0 may have no control plane"]),
+        ),
+        (
+            "a host shows it to the manager alone",
+            known().saying(CP1, "Host h-9 has the key of this Cluster's CA"),
+            made_by(GONE),
+            Shown(&["no Machine, Host, Cluster or Secret shows"]),
         ),
         (
             "a worker",

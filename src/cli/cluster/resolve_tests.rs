@@ -1,7 +1,9 @@
-use super::super::fixture::{CP0, CP1, GONE, host, known, turn};
+use super::super::fixture::{CP0, CP1, GONE, host, known, of, turn};
 use super::*;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
+use serde_json::{Value, json};
+use tatara_core::api::Host;
 
 const MADE_TWICE: &str = "the host of this Machine (uid x) says that kubeadm init succeeded there, but the Machine with UID y is recorded";
 const OTHER_CA: &str = "kubeadm init succeeded on the host of this Machine with another CA than";
@@ -19,10 +21,6 @@ use Is::{Free, Refused, Shown};
 
 fn made_by(uid: &str) -> Wish {
     Wish::MadeBy(uid.into())
-}
-
-fn return_of(uid: &str) -> Wish {
-    Wish::ReturnOf(uid.into())
 }
 
 #[track_caller]
@@ -50,138 +48,82 @@ fn two_holders() -> Known {
 }
 
 #[test]
-fn one_of_two_loses_the_turn_only_where_nothing_was_begun_for_it() {
-    let gone = || known().turns(&turn(GONE, "init"), &turn(CP1, "init"));
-    let mut left = gone();
-    left.hosts.push(host(GONE, true));
-    let join = known().turns(&turn(CP0, "init"), &turn(CP0, "join"));
-    expect(vec![
-        ("not begun", two_holders(), return_of(CP1), Free),
+fn a_turn_that_cannot_be_read_any_machine_may_have_had() {
+    let unread = || known().turns("rubbish", "");
+    let with = |host: Host| {
+        let mut left = unread().begun(CP0);
+        left.hosts.push(host);
+        left
+    };
+    let orphan = |change: Value| {
+        let mut orphan = host(GONE, false);
+        orphan.spec.consumer_ref = None;
+        let mut marker = json!({ "namespace": "team", "name": "cp-9", "uid": GONE });
+        for (key, value) in change.as_object().expect("fields") {
+            marker[key] = value.clone();
+        }
+        orphan.status.as_mut().expect("a status").marker = Some(of(marker));
+        orphan
+    };
+    let two = ["Machine cp-0", "Machine cp-1"];
+    let beside = known().turns("rubbish", &turn(CP0, "init"));
+    for (case, known, expected) in [
+        ("not started, by its own objects", unread(), &two[..]),
+        ("of one", unread().begun(CP0), &two),
+        ("silent", unread().silent(CP0), &two),
+        ("without a place", unread().without_host(CP0), &two),
         (
-            "the other is begun",
-            two_holders().begun(CP0),
-            return_of(CP1),
-            Free,
+            "one exists no more",
+            with(host(GONE, true)),
+            &["Machine cp-0", "Machine cp-1", "Machine cp-9 (uid 9"],
         ),
         (
-            "not begun, as is recorded, and silent",
-            two_holders().silent(CP1),
-            return_of(CP1),
-            Shown(&[
-                "the records may be old, as after a restore, and its Host h-1 does not answer",
-            ]),
+            "the marker of an orphan that is silent, before it said of which Cluster",
+            with(orphan(json!({}))),
+            &["Machine cp-0", "Machine cp-1", "Machine cp-9 (uid 9"],
         ),
         (
-            "not begun, and without a place",
-            two_holders().without_host(CP1),
-            return_of(CP1),
-            Free,
+            "the same, and its Cluster is known",
+            with(orphan(json!({ "cluster": "a" }))),
+            &["Machine cp-0", "Machine cp-1", "Machine cp-9 (uid 9"],
         ),
         (
-            "begun, and answers",
-            two_holders().begun(CP1),
-            return_of(CP1),
-            Shown(&["kubeadm was begun for it, and its Host h-1 answers"]),
+            "an orphan of another Cluster",
+            with(orphan(json!({ "cluster": "b", "initialized": true }))),
+            &two,
         ),
+        ("the other object names one", beside, &["Machine cp-1"]),
         (
-            "begun, and silent",
-            two_holders().begun(CP1).silent(CP1),
-            return_of(CP1),
-            Shown(&["its Host h-1 does not answer"]),
+            "of a later change",
+            unread().recorded(CP0, CP0).serving(CP0).serving(CP1),
+            &[],
         ),
-        (
-            "begun, without a Host",
-            two_holders().begun(CP1).without_host(CP1),
-            return_of(CP1),
-            Shown(&["no Host has its claim or its marker"]),
-        ),
-        (
-            "its host has a control plane",
-            two_holders().marked(CP1),
-            return_of(CP1),
-            Shown(&["kubeadm init succeeded on the host of Machine cp-1"]),
-        ),
-        (
-            "it does not exist, its Host does",
-            left,
-            return_of(GONE),
-            Shown(&["The message of Host h-9 says how it is reset"]),
-        ),
-        (
-            "nothing of it exists",
-            gone(),
-            return_of(GONE),
-            Shown(&["which proves nothing"]),
-        ),
-        (
-            "what the Secret says stays",
-            join.begun(CP0),
-            return_of(CP0),
-            Free,
-        ),
-        (
-            "no second holder",
-            known().turns("", "rubbish"),
-            return_of(CP1),
-            Refused("one of two holders"),
-        ),
-    ]);
+    ] {
+        let shown = match objection(&known, &Wish::ReturnUnreadable) {
+            None => Vec::new(),
+            Some(Objection::Shown(all)) => all,
+            Some(Objection::Refused(why)) => panic!("{case}: {why}"),
+        };
+        assert_eq!(shown.len(), expected.len(), "{case}: {shown:#?}");
+        for (part, speaks) in expected.iter().zip(shown) {
+            assert!(speaks.why.starts_with(part), "{case}: {}", speaks.why);
+        }
+    }
 }
 
 #[test]
-fn a_turn_that_cannot_be_read_goes_where_one_machine_at_most_may_have_had_it() {
-    let unread = || known().turns("rubbish", "");
-    let mut left = unread().begun(CP0);
-    left.hosts.push(host(GONE, true));
-    let beside = known().turns("rubbish", &turn(CP0, "init"));
-    let unreadable = || Wish::ReturnUnreadable;
+fn a_turn_that_can_be_read_stays() {
     expect(vec![
-        ("nothing was begun", unread(), unreadable(), Free),
-        ("of one", unread().begun(CP0), unreadable(), Free),
-        (
-            "of two",
-            unread().begun(CP0).begun(CP1),
-            unreadable(),
-            Shown(&["Machine cp-0", "Machine cp-1"]),
-        ),
-        (
-            "one exists no more",
-            left,
-            unreadable(),
-            Shown(&["Machine cp-0", "Machine cp-9 (uid 9"]),
-        ),
-        (
-            "the other names one",
-            beside.clone().begun(CP0),
-            unreadable(),
-            Free,
-        ),
-        (
-            "the other names one, another was begun",
-            beside.begun(CP1),
-            unreadable(),
-            Shown(&["Machine cp-1"]),
-        ),
-        (
-            "of a later change",
-            known()
-                .turns("rubbish", "")
-                .recorded(CP0, CP0)
-                .serving(CP0)
-                .serving(CP1),
-            unreadable(),
-            Free,
-        ),
         (
             "none is unreadable",
             two_holders(),
-            unreadable(),
+            Wish::ReturnUnreadable,
             Refused("no turn is unreadable"),
         ),
         (
             "the records come first",
             known().turns("rubbish", "").recorded(CP0, CP1),
-            unreadable(),
+            Wish::ReturnUnreadable,
             Refused("the records are resolved first"),
         ),
     ]);
@@ -228,6 +170,19 @@ fn nothing_is_written_where_nothing_is_in_doubt() {
             known().recorded(CP0, CP0).saying(CP1, MADE_TWICE),
             made_by(CP0),
             Refused("both have that record already"),
+        ),
+        (
+            "of another Cluster, by its owner",
+            {
+                let mut other = known().recorded(CP0, "");
+                if let CaSecret::Seen(secret) = &mut other.secret {
+                    let owner = json!([{ "apiVersion": "cluster.k8s.io/v1alpha1", "kind": "Cluster", "name": "b", "uid": "b" }]);
+                    secret.owner_references = Some(of(owner));
+                }
+                other
+            },
+            made_by(CP0),
+            Refused("Secret a-ca is that of Cluster b"),
         ),
         (
             "another is recorded",

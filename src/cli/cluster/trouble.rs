@@ -6,6 +6,7 @@ use super::known::Known;
 use tatara_core::api::conditions::{ConditionType, Reason, find};
 use tatara_core::control_plane::turn::Doubt;
 use tatara_core::shown::MadeThere;
+use tatara_core::words::word;
 
 /// What is wrong with the records.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +58,7 @@ fn unrecorded(known: &Known) -> Option<String> {
     if let Some(later) = holders.iter().find(|turn| turn.is_later()) {
         return Some(format!(
             "the control-plane turn is Machine {}'s for {}, which comes after kubeadm init",
-            later.name,
+            word(&later.name),
             later.action.as_str()
         ));
     }
@@ -72,13 +73,13 @@ fn unrecorded(known: &Known) -> Option<String> {
                 candidate.called()
             )
         } else {
-            format!("kubeadm was begun for {}", candidate.called())
+            format!("kubeadm was started for {}", candidate.called())
         }
     });
     by.or_else(|| {
         let worker = known.joined_worker()?;
         Some(format!(
-            "kubeadm was begun for worker {worker}, so there was a control plane to join"
+            "kubeadm was started for worker {worker}, so there was a control plane to join"
         ))
     })
 }

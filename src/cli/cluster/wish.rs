@@ -1,6 +1,6 @@
 //! How the records of a Cluster are to be corrected, and what is written for it, one write after another. Pure.
 
-use tatara_core::control_plane::turn::{Both, Doubt, Holder, Marks, Side};
+use tatara_core::control_plane::turn::{Both, Holder, Marks, Side};
 
 /// How they are to be corrected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,52 +9,34 @@ pub enum Wish {
     MadeBy(String),
     /// A turn that cannot be read is removed.
     ReturnUnreadable,
-    /// The turn of the Machine of this UID is removed, as one of two.
-    ReturnOf(String),
 }
 
 /// The next of the two to be written, and what it has then; nothing once all is as is wished. A record goes to the Secret first, and
 /// a turn goes from the Cluster first, as the manager does it.
 pub fn next(both: &Both, wish: &Wish) -> Option<(Side, Marks)> {
     let all = [(Side::Secret, &both.secret), (Side::Cluster, &both.cluster)];
-    let of = |(side, marks): (Side, &Marks), change: fn(&mut Marks)| {
-        let mut marks = marks.clone();
-        change(&mut marks);
-        (side, marks)
-    };
-    let return_turn = |marks: &mut Marks| marks.turn = Holder::Nobody;
     match wish {
         Wish::MadeBy(uid) => {
             let mut all = all.into_iter();
             let (side, marks) = all.find(|(_, marks)| marks.initialized.as_ref() != Some(uid))?;
-            let initialized = Some(uid.clone());
-            Some((
-                side,
-                Marks {
-                    initialized,
-                    ..marks.clone()
-                },
-            ))
+            let mut marks = marks.clone();
+            marks.initialized = Some(uid.clone());
+            Some((side, marks))
         }
         Wish::ReturnUnreadable => {
             let mut all = all.into_iter().rev();
-            let unread = all.find(|(_, marks)| matches!(marks.turn, Holder::Unreadable(_)));
-            unread.map(|unread| of(unread, return_turn))
-        }
-        // where both name it, for different changes, the Secret decides
-        Wish::ReturnOf(uid) => {
-            let is_doubt = matches!(both.doubt(), Some(Doubt::TwoHolders(..)));
-            let mut all = all.into_iter().rev();
-            let held = all.find(|(_, marks)| is_doubt && marks.has_turn_of(uid));
-            held.map(|held| of(held, return_turn))
+            let (side, marks) =
+                all.find(|(_, marks)| matches!(marks.turn, Holder::Unreadable(_)))?;
+            let mut marks = marks.clone();
+            marks.turn = Holder::Nobody;
+            Some((side, marks))
         }
     }
 }
 
 /// Whether only the manager's account may write that: admission lets others add what is missing, and remove what cannot be read.
-pub fn is_managers(from: &Marks, to: &Marks) -> bool {
-    let turn_goes = from.turn != to.turn && matches!(from.turn, Holder::Of(_));
-    turn_goes || (from.initialized.is_some() && from.initialized != to.initialized)
+fn is_managers(from: &Marks, to: &Marks) -> bool {
+    from.initialized.is_some() && from.initialized != to.initialized
 }
 
 /// The same, of all that is written until all is as is wished.

@@ -7,14 +7,6 @@ fn made_by(uid: &str) -> Wish {
     Wish::MadeBy(uid.into())
 }
 
-fn return_of(uid: &str) -> Wish {
-    Wish::ReturnOf(uid.into())
-}
-
-fn two_holders() -> Known {
-    known().turns(&turn(CP0, "init"), &turn(CP1, "init"))
-}
-
 /// What is written one after another, and whether that is the manager's to write.
 fn written(known: &Known, wish: &Wish) -> Vec<(Side, bool)> {
     let mut both = known.marks();
@@ -61,24 +53,6 @@ fn a_record_goes_to_the_secret_first_and_a_turn_from_the_cluster_first() {
             vec![(secret, true), (cluster, true)],
         ),
         (
-            "holders",
-            two_holders(),
-            return_of(CP0),
-            vec![(secret, true)],
-        ),
-        (
-            "holders",
-            two_holders(),
-            return_of(CP1),
-            vec![(cluster, true)],
-        ),
-        (
-            "one, for two changes",
-            known().turns(&turn(CP0, "init"), &turn(CP0, "join")),
-            return_of(CP0),
-            vec![(cluster, true)],
-        ),
-        (
             "unreadable on both",
             known().turns("?", "{}"),
             Wish::ReturnUnreadable,
@@ -123,7 +97,6 @@ fn what_is_half_written_is_completed_and_in_the_end_nothing_is_in_doubt() {
             known().recorded(GONE, "").serving(CP1),
             made_by(CP1),
         ),
-        ("holders", two_holders(), return_of(CP1)),
         (
             "unreadable",
             known().turns("?", "?"),

@@ -89,7 +89,7 @@ fn contradiction(snapshot: &Snapshot, standing: &Standing) -> Option<Command> {
         reason.is_some_and(|reason| reason.is_doubt() || reason == Reason::InitRecordMissing);
     (snapshot.kind == Kind::Cluster && is_doubt).then(|| Command {
         text: remedy::cluster::resolve(&snapshot.namespace, &snapshot.name),
-        why: "what each host has, and what may be done".into(),
+        why: "what is recorded, what was last seen of each host, and what may be done".into(),
     })
 }
 

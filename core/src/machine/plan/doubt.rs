@@ -75,9 +75,9 @@ impl Doubt {
             ),
             Self::RecordOnSecretOnly(by) => format!(
                 "Secret {name}-ca records that the Machine with UID {by} created a control plane, but Cluster {name} has no record of it, for example after a restore of only one of the two; kubeadm init is not started. \
-                 {}, also if the host of that Machine is off. \
+                 Record it on the Cluster, also if the host of that Machine is off: {}. \
                  Only if /var/lib/etcd of that host is lost: delete the Cluster, which resets all of its hosts, and apply it again, so that it gets a CA of its own; delete CA Secrets that you supplied as well, and create them again",
-                resolve(cluster)
+                remedy::cluster::made_by_uid(namespace, name, by)
             ),
             Self::TwoRecords(on_secret, on_cluster) => format!(
                 "Secret {name}-ca records that the Machine with UID {on_secret} created the control plane, but Cluster {name} records the one with UID {on_cluster}; kubeadm init is not started. {} {}. {}",
@@ -160,7 +160,7 @@ pub fn made_twice(
 fn which_made_it(cluster: ClusterName) -> String {
     format!(
         "Find both hosts: {}. \
-         The one with the control plane has /etc/kubernetes/manifests/etcd.yaml and runs it (pidof etcd).",
+         The one on which kubeadm init succeeded has \"initialized\":true in /var/lib/tatara/owner.json, and runs etcd (pidof etcd).",
         remedy::machine::hosts_of_all(cluster.namespace)
     )
 }
@@ -168,7 +168,7 @@ fn which_made_it(cluster: ClusterName) -> String {
 /// A record is changed by the manager's account alone, and the manager never changes one: a person does, who has looked.
 fn resolve(cluster: ClusterName) -> String {
     format!(
-        "{} shows what each host has, and corrects the records",
+        "{} shows what is recorded and what was last seen of each host; it changes nothing until you choose",
         remedy::cluster::resolve(cluster.namespace, cluster.name)
     )
 }
@@ -176,7 +176,7 @@ fn resolve(cluster: ClusterName) -> String {
 fn both_or_neither(cluster: ClusterName) -> String {
     let name = cluster.name;
     format!(
-        "If it is both or neither: delete Cluster {name}, which resets both hosts, and apply it again"
+        "If it is both: keep the one that is in use, and delete the other Machine. If none is needed: delete Cluster {name}, which resets all of its hosts, and apply it again"
     )
 }
 
@@ -264,7 +264,7 @@ pub fn witnessed(condition: ConditionType, witness: &Witness, cluster: ClusterNa
         }
         Witness::Worker(worker) => format!(
             "kubeadm was started for worker {worker}, as its annotation {ANNOTATION_SETTINGS} says, so Cluster {name} had a control plane of which it has no record; kubeadm init is not started a second time. \
-             Find the host that has /etc/kubernetes/manifests/etcd.yaml, and in /var/lib/tatara/owner.json the UID of its Machine; then: {}. \
+             Find the host that has \"initialized\":true in /var/lib/tatara/owner.json, and there the UID of its Machine; then: {} --force. \
              If that host does not exist any more: delete Cluster {name}, which resets all its hosts, and apply it again",
             remedy::cluster::made_by_uid(namespace, name, "UID")
         ),
@@ -280,7 +280,7 @@ pub fn witnessed(condition: ConditionType, witness: &Witness, cluster: ClusterNa
             // a command is given where the UID is known
             let keep = owner.as_ref().map_or_else(String::new, |owner| {
                 let made_by = remedy::cluster::made_by_uid(namespace, name, &owner.uid);
-                format!("If it runs: {made_by}. ")
+                format!("If it runs: {made_by} --force. ")
             });
             let end = if *is_claimed {
                 format!("delete Cluster {name}, which resets the Host, and apply it again")

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::api::conditions::Reason;
-use crate::shown;
 
 #[test]
 fn what_is_not_ours_is_left_alone_and_said_with_its_owner() {
@@ -162,12 +161,6 @@ fn an_orphan_with_a_control_plane_or_of_another_namespace_is_not_called_a_node_t
         "To destroy it: kubectl -n default patch host h0",
     ];
     expect("made", &made, State::Quarantined, &[], "Orphaned", &says);
-    let shows = |plan: &Plan, cluster: &str| {
-        let message = finding(plan, "Available").message();
-        shown::has_control_plane(&message, "default", cluster)
-    };
-    assert!(shows(&made, "a") && !shows(&made, "b"));
-    assert!(!shows(&orphan(|_| ()), "a"), "a node");
     let far = orphan(|owner| owner.marker.namespace = "other".into());
     let says = ["only a Host in namespace other", "operating.md#undo"];
     expect("far", &far, State::Quarantined, &[], "Orphaned", &says);

@@ -204,7 +204,7 @@ fn the_words_of_a_doubt_name_both_holders_and_the_commands() {
         &[
             "\"rubbish\"",
             "of secret a-ca is",
-            "tatara cluster resolve a -n team shows what each host has",
+            "tatara cluster resolve a -n team shows what is recorded",
         ],
     );
     says(
@@ -216,7 +216,7 @@ fn the_words_of_a_doubt_name_both_holders_and_the_commands() {
         Doubt::RecordOnSecretOnly(ME.into()),
         "ControlPlaneInDoubt",
         &[
-            "tatara cluster resolve a -n team shows what each host has, and corrects the records, also if the host of that Machine is off",
+            "also if the host of that Machine is off: tatara cluster resolve a -n team --made-by-uid",
             "delete the Cluster, which resets all of its hosts, and apply it again",
         ],
     );

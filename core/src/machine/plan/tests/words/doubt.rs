@@ -17,19 +17,19 @@ fn two_records_come_with_what_to_look_for_and_the_command_that_corrects_them() {
     assert_eq!(two.reason(), "ControlPlaneInDoubt");
     let outcomes = [
         "kubectl -n team get machines -o custom-columns=".to_owned(),
-        "/etc/kubernetes/manifests/etcd.yaml".into(),
-        format!("{RESOLVE} shows what each host has, and corrects the records"),
-        "If it is both or neither: delete Cluster a".into(),
+        "\"initialized\":true in /var/lib/tatara/owner.json".into(),
+        format!("{RESOLVE} shows what is recorded and what was last seen of each host"),
+        "If none is needed: delete Cluster a".into(),
     ];
     contains(&two.message(), &outcomes);
 
     let this = doubt::made_twice(ConditionType::BootstrapReady, ME, OTHER, CLUSTER);
     assert_eq!(this.reason(), "ControlPlaneInDoubt");
     let outcomes = [
-        "/etc/kubernetes/manifests/etcd.yaml".to_owned(),
+        "\"initialized\":true in /var/lib/tatara/owner.json".to_owned(),
         format!("If it is the host of UID {OTHER}: delete this Machine"),
         format!("If it is the host of this Machine: {RESOLVE} --made-by-uid {ME}."),
-        "If it is both or neither: delete Cluster a".into(),
+        "If none is needed: delete Cluster a".into(),
     ];
     contains(&this.message(), &outcomes);
 }
@@ -48,7 +48,7 @@ fn a_machine_that_may_have_run_init_is_ended_or_recorded() {
     let parts = [
         "had a control plane",
         "/var/lib/tatara/owner.json",
-        "then: tatara cluster resolve a -n team --made-by-uid UID.",
+        "then: tatara cluster resolve a -n team --made-by-uid UID --force.",
     ];
     contains(&message, &parts.map(str::to_owned));
     // what another Cluster left behind is not recorded as this one's
