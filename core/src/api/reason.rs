@@ -154,100 +154,7 @@ impl Reason {
     /// or on the server, or a time limit that has passed. What a retry may resolve, or an object that is applied later, does
     /// not count.
     pub fn is_stalled(self) -> bool {
-        matches!(
-            self,
-            // any kind
-            Self::Unreadable
-                // Host
-                | Self::HostKeyChanged
-                | Self::HostKeyMissing
-                | Self::HostKeyMalformed
-                | Self::AuthenticationFailed
-                | Self::CredentialMalformed
-                | Self::CredentialUnsupported
-                | Self::CredentialTooCostly
-                | Self::PassphraseRequired
-                | Self::WrongPassphrase
-                | Self::SudoRefused
-                | Self::NotRoot
-                | Self::ShellUnavailable
-                | Self::CommandRefused
-                | Self::TunnelRefused
-                | Self::DuplicateAddress
-                | Self::DuplicateMachineID
-                | Self::DuplicateHostname
-                | Self::Occupied
-                | Self::Orphaned
-                | Self::MachineGone
-                | Self::MarkerMissing
-                | Self::ClaimedTwice
-                | Self::NotReleased
-                | Self::LastControlPlane
-                | Self::BMCCertificateChanged
-                | Self::BMCCertificateUntrusted
-                | Self::BMCCredentialMalformed
-                | Self::BMCLoginRefused
-                | Self::BMCMissing
-                | Self::BMCMisconfigured
-                | Self::BMCSystemUnknown
-                | Self::DuplicateBMC
-                | Self::ReinstallRefused
-                | Self::MediaNotConfigured
-                | Self::InstallerUnavailable
-                | Self::InstallerWrong
-                | Self::InstallerUnsuitable
-                | Self::InstallationAnswersUnfit
-                | Self::InstallationMediaRefused
-                | Self::InstallationPowerRefused
-                | Self::InstallationBMCSilent
-                | Self::NoMatchingDisk
-                | Self::SeveralMatchingDisks
-                | Self::InstallerFailed
-                | Self::InstallerSilent
-                | Self::InstalledSystemSilent
-                | Self::InstallationCancelled
-                | Self::InstallationUnreadable
-                // Hypervisor
-                | Self::CertificateUnknown
-                | Self::Unauthorized
-                | Self::TokenExpired
-                | Self::GivenUpUnreadable
-                // Machine
-                | Self::ClusterLabelMissing
-                | Self::InvalidConfiguration
-                | Self::UnsupportedVersion
-                | Self::ProviderIDNotOwn
-                | Self::ProviderIDContested
-                | Self::GatewayOutdated
-                | Self::InvalidSpec
-                | Self::SpecDiffers
-                | Self::NameTaken
-                | Self::ImageDiffers
-                | Self::VirtualMachineGone
-                | Self::KeysMissing
-                | Self::HostLost
-                | Self::ClaimMoved
-                | Self::PlaceInDoubt
-                | Self::HypervisorMoved
-                | Self::TurnInDoubt
-                | Self::ControlPlaneInDoubt
-                | Self::ControlPlaneJoinUnsupported
-                | Self::EndpointMissing
-                | Self::NodeNameTaken
-                | Self::NodeGone
-                | Self::KubeletVersionDiffers
-                | Self::Released
-                // Cluster
-                | Self::KubeconfigUnusable
-                | Self::Malformed
-                | Self::Lost
-                | Self::Replaced
-                | Self::TurnHolderGone
-                // MachineSet and MachineDeployment
-                | Self::ProgressDeadlineExceeded
-                | Self::NeedsReplacement
-                | Self::NotAdopted
-        )
+        STALLED.contains(&self)
     }
 
     /// Whether what is on a host belongs to another, or nobody knows to whom: the host is left alone.
@@ -260,6 +167,101 @@ impl Reason {
         matches!(self, Self::TurnInDoubt | Self::ControlPlaneInDoubt)
     }
 }
+
+/// Reasons that last until a person changes something, by kind: [`Reason::is_stalled`].
+const STALLED: &[Reason] = &[
+    // any kind
+    Reason::Unreadable,
+    // Host
+    Reason::HostKeyChanged,
+    Reason::HostKeyMissing,
+    Reason::HostKeyMalformed,
+    Reason::AuthenticationFailed,
+    Reason::CredentialMalformed,
+    Reason::CredentialUnsupported,
+    Reason::CredentialTooCostly,
+    Reason::PassphraseRequired,
+    Reason::WrongPassphrase,
+    Reason::SudoRefused,
+    Reason::NotRoot,
+    Reason::ShellUnavailable,
+    Reason::CommandRefused,
+    Reason::TunnelRefused,
+    Reason::DuplicateAddress,
+    Reason::DuplicateMachineID,
+    Reason::DuplicateHostname,
+    Reason::Occupied,
+    Reason::Orphaned,
+    Reason::MachineGone,
+    Reason::MarkerMissing,
+    Reason::ClaimedTwice,
+    Reason::NotReleased,
+    Reason::LastControlPlane,
+    Reason::BMCCertificateChanged,
+    Reason::BMCCertificateUntrusted,
+    Reason::BMCCredentialMalformed,
+    Reason::BMCLoginRefused,
+    Reason::BMCMissing,
+    Reason::BMCMisconfigured,
+    Reason::BMCSystemUnknown,
+    Reason::DuplicateBMC,
+    Reason::ReinstallRefused,
+    Reason::MediaNotConfigured,
+    Reason::InstallerUnavailable,
+    Reason::InstallerWrong,
+    Reason::InstallerUnsuitable,
+    Reason::InstallationAnswersUnfit,
+    Reason::InstallationMediaRefused,
+    Reason::InstallationPowerRefused,
+    Reason::InstallationBMCSilent,
+    Reason::NoMatchingDisk,
+    Reason::SeveralMatchingDisks,
+    Reason::InstallerFailed,
+    Reason::InstallerSilent,
+    Reason::InstalledSystemSilent,
+    Reason::InstallationCancelled,
+    Reason::InstallationUnreadable,
+    // Hypervisor
+    Reason::CertificateUnknown,
+    Reason::Unauthorized,
+    Reason::TokenExpired,
+    Reason::GivenUpUnreadable,
+    // Machine
+    Reason::ClusterLabelMissing,
+    Reason::InvalidConfiguration,
+    Reason::UnsupportedVersion,
+    Reason::ProviderIDNotOwn,
+    Reason::ProviderIDContested,
+    Reason::GatewayOutdated,
+    Reason::InvalidSpec,
+    Reason::SpecDiffers,
+    Reason::NameTaken,
+    Reason::ImageDiffers,
+    Reason::VirtualMachineGone,
+    Reason::KeysMissing,
+    Reason::HostLost,
+    Reason::ClaimMoved,
+    Reason::PlaceInDoubt,
+    Reason::HypervisorMoved,
+    Reason::TurnInDoubt,
+    Reason::ControlPlaneInDoubt,
+    Reason::ControlPlaneJoinUnsupported,
+    Reason::EndpointMissing,
+    Reason::NodeNameTaken,
+    Reason::NodeGone,
+    Reason::KubeletVersionDiffers,
+    Reason::Released,
+    // Cluster
+    Reason::KubeconfigUnusable,
+    Reason::Malformed,
+    Reason::Lost,
+    Reason::Replaced,
+    Reason::TurnHolderGone,
+    // MachineSet and MachineDeployment
+    Reason::ProgressDeadlineExceeded,
+    Reason::NeedsReplacement,
+    Reason::NotAdopted,
+];
 
 word!(Reason);
 

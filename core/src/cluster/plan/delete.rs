@@ -48,33 +48,7 @@ pub fn plan(observed: &Observed) -> Plan {
         if observed.external && !observed.connected && observed.kubeconfig_problem.is_none() {
             plan.actions.push(Action::Connect);
         }
-        let count = |control_plane: bool| {
-            observed
-                .machines
-                .iter()
-                .filter(|m| m.control_plane == control_plane)
-                .count()
-        };
-        let unreadable = match observed.unreadable.join(", ") {
-            which if which.is_empty() => which,
-            which => format!(
-                "; {which} cannot be read, and stays until it is corrected: its Event says what is wrong"
-            ),
-        };
-        let blocked = observed.machines.iter().filter_map(|m| m.trouble.as_ref());
-        let worst = trouble::worst(blocked.filter(|trouble| trouble.is_warning()));
-        let message = format!(
-            "{} and {} are left{}{unreadable}{}; {} shows what each waits for",
-            counted(count(false), "worker"),
-            counted(count(true), "control-plane Machine"),
-            named(&observed.machines),
-            unlabelled(observed),
-            remedy::describe_cluster(
-                &observed.cluster.namespace().unwrap_or_default(),
-                &observed.cluster.name_any()
-            )
-        );
-        let message = trouble::beside(message, worst);
+        let message = what_is_left(observed);
         Finding::yes(ConditionType::Deleting, Reason::WaitingForMachines, message)
     };
     plan.next = Asked::about(finding.reason()).by_cluster();
@@ -85,6 +59,37 @@ pub fn plan(observed: &Observed) -> Plan {
     ));
     plan.findings.push(finding);
     plan
+}
+
+/// Whose deletion it waits for, and the worst that keeps one of them.
+fn what_is_left(observed: &Observed) -> String {
+    let count = |control_plane: bool| {
+        observed
+            .machines
+            .iter()
+            .filter(|m| m.control_plane == control_plane)
+            .count()
+    };
+    let unreadable = match observed.unreadable.join(", ") {
+        which if which.is_empty() => which,
+        which => format!(
+            "; {which} cannot be read, and stays until it is corrected: its Event says what is wrong"
+        ),
+    };
+    let blocked = observed.machines.iter().filter_map(|m| m.trouble.as_ref());
+    let worst = trouble::worst(blocked.filter(|trouble| trouble.is_warning()));
+    let message = format!(
+        "{} and {} are left{}{unreadable}{}; {} shows what each waits for",
+        counted(count(false), "worker"),
+        counted(count(true), "control-plane Machine"),
+        named(&observed.machines),
+        unlabelled(observed),
+        remedy::describe_cluster(
+            &observed.cluster.namespace().unwrap_or_default(),
+            &observed.cluster.name_any()
+        )
+    );
+    trouble::beside(message, worst)
 }
 
 /// The first few that are left, workers first, each with its reason.

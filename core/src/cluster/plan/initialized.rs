@@ -62,18 +62,21 @@ pub(super) fn found(observed: &Observed) -> Finding {
                 ),
             )
         }
-        None => {
-            let label = format!("{LABEL_CLUSTER}: {}", observed.cluster.name_any());
-            let sets = "sets spec.versions.controlPlane";
-            if observed.new_for.is_some() {
-                let message = format!("waiting for a Machine with the label {label} that {sets}");
-                return Finding::no(NAME, Reason::WaitingForMachine, message);
-            }
-            let message =
-                format!("no Machine of the Cluster {sets}; create one with the label {label}");
-            Finding::no(NAME, Reason::NoControlPlaneMachine, message)
-        }
+        None => no_machine(observed),
     }
+}
+
+/// None of its Machines is a control plane.
+fn no_machine(observed: &Observed) -> Finding {
+    const NAME: ConditionType = ConditionType::ControlPlaneInitialized;
+    let label = format!("{LABEL_CLUSTER}: {}", observed.cluster.name_any());
+    let sets = "sets spec.versions.controlPlane";
+    if observed.new_for.is_some() {
+        let message = format!("waiting for a Machine with the label {label} that {sets}");
+        return Finding::no(NAME, Reason::WaitingForMachine, message);
+    }
+    let message = format!("no Machine of the Cluster {sets}; create one with the label {label}");
+    Finding::no(NAME, Reason::NoControlPlaneMachine, message)
 }
 
 fn lost_record(observed: &Observed) -> Finding {

@@ -185,28 +185,8 @@ fn installing(observed: &Observed, underway: &Underway, is_late: bool) -> Plan {
         hints.serial_number.as_deref().unwrap_or("any"),
         hints.wwn.as_deref().unwrap_or("any")
     );
-    match underway.report {
-        Some(Report::NoDisk) => {
-            return give_up(
-                Cause::NoDisk,
-                format!(
-                    "the installer found no disk that matches spec.rootDeviceHints ({disk}), and wrote nothing"
-                ),
-            );
-        }
-        Some(Report::SeveralDisks) => {
-            return give_up(
-                Cause::SeveralDisks,
-                format!(
-                    "the installer found several disks that match spec.rootDeviceHints ({disk}), and wrote nothing"
-                ),
-            );
-        }
-        Some(Report::Failed) => {
-            let message = "the installer could not put the keys into the installed system; its console says why";
-            return give_up(Cause::InstallerFailed, message.into());
-        }
-        Some(Report::Started | Report::Installed) | None => {}
+    if let Some(plan) = reported_failure(underway, &disk) {
+        return plan;
     }
     let power = observed.bmc.as_ref().map(|heard| &heard.power);
     if power == Some(&Ok(PowerState::Off)) {
@@ -239,6 +219,31 @@ fn installing(observed: &Observed, underway: &Underway, is_late: bool) -> Plan {
         plan.actions.push(Action::OpenInstaller);
     }
     plan
+}
+
+/// Ends an installation whose installer reports that it cannot install.
+fn reported_failure(underway: &Underway, disk: &str) -> Option<Plan> {
+    let (cause, message) = match underway.report? {
+        Report::NoDisk => (
+            Cause::NoDisk,
+            format!(
+                "the installer found no disk that matches spec.rootDeviceHints ({disk}), and wrote nothing"
+            ),
+        ),
+        Report::SeveralDisks => (
+            Cause::SeveralDisks,
+            format!(
+                "the installer found several disks that match spec.rootDeviceHints ({disk}), and wrote nothing"
+            ),
+        ),
+        Report::Failed => (
+            Cause::InstallerFailed,
+            "the installer could not put the keys into the installed system; its console says why"
+                .into(),
+        ),
+        Report::Started | Report::Installed => return None,
+    };
+    Some(give_up(cause, message))
 }
 
 fn starting(observed: &Observed, record: &Record, is_late: bool) -> Plan {

@@ -133,31 +133,11 @@ fn problem(observed: &Observed) -> Option<Finding> {
         };
         return no(problem.reason, message);
     }
-    if let Some(id) = &observed.machine.spec.provider_id
-        && !provider_ids(observed.uid()).contains(id)
-    {
-        return no(
-            Reason::ProviderIDNotOwn,
-            format!(
-                "spec.providerID is {id}, which does not belong to this Machine (uid {}), for example because it was copied from the YAML of another; nothing is done. Delete this Machine, and apply it again without spec.providerID",
-                observed.uid()
-            ),
-        );
+    if let Some(message) = strange_provider_id(observed) {
+        return no(Reason::ProviderIDNotOwn, message);
     }
-    if let (Ok(spec), Ok(Some(kind))) = (&observed.spec, observed.kind())
-        && spec.provider() != kind.provider()
-    {
-        let (is, was) = (spec.provider(), kind.provider());
-        return no(
-            Reason::InvalidConfiguration,
-            format!(
-                "spec.providerSpec is for provider {is}, but this Machine was created with provider {was}; its host or virtual machine is left alone. Set spec.providerSpec back, in the manager's name: {}",
-                remedy::machine::edit_as_manager(
-                    &observed.marker.namespace,
-                    &observed.marker.machine
-                )
-            ),
-        );
+    if let Some(message) = other_provider(observed) {
+        return no(Reason::InvalidConfiguration, message);
     }
     if let Err(problem) = &cluster.spec {
         return no(
@@ -175,6 +155,33 @@ fn problem(observed: &Observed) -> Option<Finding> {
             format!("Cluster {} is being deleted", cluster.name),
         )
     })
+}
+
+/// Why `spec.providerID` cannot be this Machine's, if it is another's.
+fn strange_provider_id(observed: &Observed) -> Option<String> {
+    let id = observed.machine.spec.provider_id.as_ref()?;
+    if provider_ids(observed.uid()).contains(id) {
+        return None;
+    }
+    Some(format!(
+        "spec.providerID is {id}, which does not belong to this Machine (uid {}), for example because it was copied from the YAML of another; nothing is done. Delete this Machine, and apply it again without spec.providerID",
+        observed.uid()
+    ))
+}
+
+/// Why its spec is not for the provider that it was created with, if that was edited.
+fn other_provider(observed: &Observed) -> Option<String> {
+    let (Ok(spec), Ok(Some(kind))) = (&observed.spec, observed.kind()) else {
+        return None;
+    };
+    let (is, was) = (spec.provider(), kind.provider());
+    if is == was {
+        return None;
+    }
+    Some(format!(
+        "spec.providerSpec is for provider {is}, but this Machine was created with provider {was}; its host or virtual machine is left alone. Set spec.providerSpec back, in the manager's name: {}",
+        remedy::machine::edit_as_manager(&observed.marker.namespace, &observed.marker.machine)
+    ))
 }
 
 /// Why the wanted versions cannot be run, if they cannot.

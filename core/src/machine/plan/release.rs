@@ -49,8 +49,24 @@ pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan 
             ..Plan::waiting(awaits_step(observed, held, end))
         };
     }
-    let (reason, what) = match held.stuck {
-        Some(Stuck::Silent(_)) => (
+    let (reason, what) = failed_reset(held);
+    let finding = deleting(reason, not_reset(observed, held, &what, end));
+    let next = if is_tried {
+        // its limit has no effect before that reset has ended
+        Next::After(pace::SERVER)
+    } else {
+        Next::at(end, now)
+    };
+    Plan {
+        next,
+        ..Plan::waiting(finding)
+    }
+}
+
+/// Why its host is not reset: it does not answer, or a step of the reset fails.
+fn failed_reset(held: &Infrastructure) -> (Reason, String) {
+    match held.stuck {
+        Some(Stuck::Silent(since)) => (
             Reason::HostUnreachable,
             match &held.why {
                 Some((reason, message)) => {
@@ -68,17 +84,6 @@ pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan 
                 None => "could not be reset yet, and its conditions say why".to_owned(),
             },
         ),
-    };
-    let finding = deleting(reason, not_reset(observed, held, &what, end));
-    let next = if is_tried {
-        // its limit has no effect before that reset has ended
-        Next::After(pace::SERVER)
-    } else {
-        Next::at(end, now)
-    };
-    Plan {
-        next,
-        ..Plan::waiting(finding)
     }
 }
 

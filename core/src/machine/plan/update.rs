@@ -68,49 +68,69 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
     let differs = differs(observed) == Some(true);
     let runs_other = runs_other(observed) != Some(false);
     if let Some(refused) = obstacle(observed).filter(|_| differs && runs_other) {
-        if let (true, Contact::Seen(seen)) = (is_begun, &held.contact) {
-            let is_under_way = on_host::is_under_way(observed, seen);
-            plan.actions.extend(ends::put_down(observed, is_under_way));
+        if is_begun {
+            put_down(observed, held, plan);
         }
         return wait(plan, refused, is_begun);
     }
     if let Some(refused) = follow::obstacle(observed, is_begun) {
         return wait(plan, refused, is_begun);
     }
-    let step = match &held.contact {
+    match next_step(observed, held, differs, plan, now) {
+        Step::Waits(refused, over) => {
+            if is_begun && refused.reason() == Reason::InvalidConfiguration {
+                put_down(observed, held, plan);
+            }
+            plan.actions.extend(over.map(Action::ReturnTurn));
+            wait(plan, refused, is_begun);
+        }
+        Step::Goes(step) => report(observed, plan, *step),
+        Step::Over => {}
+    }
+}
+
+/// What it does next, by what its host says, and in the plan which step of the update that is.
+fn next_step(
+    observed: &Observed,
+    held: &Infrastructure,
+    differs: bool,
+    plan: &mut Plan,
+    now: Timestamp,
+) -> Step {
+    match &held.contact {
         Contact::SelfRegistering(_) if differs => {
             plan.change = Some(ChangeStep::Kubelet);
-            simulated()
+            Step::goes(simulated())
         }
-        Contact::SelfRegistering(_) => return,
+        Contact::SelfRegistering(_) => Step::Over,
         Contact::NotAsked => {
             plan.change = followed_step(observed);
-            followed(observed)
+            Step::goes(followed(observed))
         }
-        Contact::Unreachable { reason, message } => {
-            waiting(*reason, trouble::out_of_reach(observed, *reason, message))
-        }
+        Contact::Unreachable { reason, message } => Step::goes(waiting(
+            *reason,
+            trouble::out_of_reach(observed, *reason, message),
+        )),
         Contact::Seen(seen) => {
             let decided = steps::next(observed, seen, now);
-            plan.change = decided.at;
+            let is_over = matches!(decided.step, Step::Over);
+            plan.change = decided.at.filter(|_| !is_over);
             plan.asks = decided.asks;
-            match decided.step {
-                Step::Waits(refused, over) => {
-                    if is_begun && refused.reason() == Reason::InvalidConfiguration {
-                        let is_under_way = on_host::is_under_way(observed, seen);
-                        plan.actions.extend(ends::put_down(observed, is_under_way));
-                    }
-                    plan.actions.extend(over.map(Action::ReturnTurn));
-                    return wait(plan, refused, is_begun);
-                }
-                Step::Goes(step) => *step,
-                Step::Over => {
-                    plan.change = None;
-                    return;
-                }
-            }
+            decided.step
         }
-    };
+    }
+}
+
+/// Ends what an update that cannot go on has begun on its host, where that answers.
+fn put_down(observed: &Observed, held: &Infrastructure, plan: &mut Plan) {
+    if let Contact::Seen(seen) = &held.contact {
+        let is_under_way = on_host::is_under_way(observed, seen);
+        plan.actions.extend(ends::put_down(observed, is_under_way));
+    }
+}
+
+/// Adds a step that is under way, and its worst finding as the reason why the versions differ.
+fn report(observed: &Observed, plan: &mut Plan, step: Plan) {
     plan.actions.extend(step.actions);
     plan.next = plan.next.sooner(step.next);
     let mut found = step.findings;

@@ -228,17 +228,9 @@ fn standing(machine: &VirtualMachine, shown: &Machine, now: Timestamp) -> Option
             Reason::VirtualMachineOff,
             format!("{name} is shutting down"),
         )),
-        MachineState::Unknown if shown.unreadable => Some(waiting(
-            Reason::VirtualMachineUnknown,
-            format!(
-                "{name} exists, but its gateway cannot read its definition; inspect it on the hypervisor with virsh"
-            ),
-        )),
         MachineState::Unknown => Some(waiting(
             Reason::VirtualMachineUnknown,
-            format!(
-                "libvirt does not report the state of {name}; inspect it on the hypervisor with virsh"
-            ),
+            without_state(&name, shown.unreadable),
         )),
         MachineState::Running if shown.address().is_none() => Some(waiting(
             Reason::WaitingForAddress,
@@ -248,6 +240,15 @@ fn standing(machine: &VirtualMachine, shown: &Machine, now: Timestamp) -> Option
         )),
         MachineState::Running => None,
     }
+}
+
+fn without_state(name: &str, is_unreadable: bool) -> String {
+    if is_unreadable {
+        return format!(
+            "{name} exists, but its gateway cannot read its definition; inspect it on the hypervisor with virsh"
+        );
+    }
+    format!("libvirt does not report the state of {name}; inspect it on the hypervisor with virsh")
 }
 
 /// An action that is retried with back-off; meanwhile the last refusal is reported. The next pass is scheduled in any case,

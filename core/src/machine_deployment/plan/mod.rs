@@ -215,15 +215,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let limits = match Limits::of(&observed.strategy, observed.wanted()) {
         Ok(limits) if is_control_plane => limits.of_control_plane(),
         Ok(limits) => limits,
-        Err(problem) => {
-            let (phase, findings) = conditions::invalid(observed, &problem);
-            return Plan {
-                findings,
-                phase,
-                label_selector,
-                ..Plan::default()
-            };
-        }
+        Err(problem) => return without_limits(observed, &problem, label_selector),
     };
     let roll = roll::Roll::new(observed, limits, now);
     let other_role = observed.of_other_role().filter(|_| !observed.deleting);
@@ -247,15 +239,8 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let stopped = stopped || adopts || half_made.is_some();
     let mut targets = if stopped {
         roll::Targets::unchanged(&roll)
-    } else if roll.only_scales() || roll.wanted.is_none() {
-        scale::targets(&roll)
     } else {
-        match observed.strategy.type_ {
-            StrategyType::RollingUpdate if is_control_plane => control_plane::targets(&roll),
-            StrategyType::RollingUpdate => rolling_update::targets(&roll),
-            StrategyType::OnDelete => on_delete::targets(&roll),
-            StrategyType::InPlace => in_place::targets(&roll),
-        }
+        strategy_targets(observed, &roll)
     };
     let mut plan = Plan {
         label_selector,
@@ -264,11 +249,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         ..Plan::default()
     };
     if let Some(set) = other_role {
-        let refused = format!(
-            "spec.template.spec.versions.controlPlane was added or removed: Machines of MachineSet {} have another role, and a control plane becomes no worker, nor the reverse. Set it back, and create another MachineDeployment",
-            set.name
-        );
-        targets.refused = Some(Why::new(Reason::InvalidConfiguration, refused));
+        targets.refused = Some(role_changed(set));
     }
     let waiting = half_made.map(|orphan| format!("Machine {} is to be adopted", orphan.name));
     targets.waiting.extend(waiting);
@@ -287,6 +268,39 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         plan.wake_at = Some(plan.wake_at.map_or(soon, |at| at.min(soon)));
     }
     plan
+}
+
+/// Nothing changes while the limits of its strategy cannot be used.
+fn without_limits(observed: &Observed, problem: &str, label_selector: Option<String>) -> Plan {
+    let (phase, findings) = conditions::invalid(observed, problem);
+    Plan {
+        findings,
+        phase,
+        label_selector,
+        ..Plan::default()
+    }
+}
+
+/// How many Machines each set has next, by the strategy.
+fn strategy_targets(observed: &Observed, roll: &roll::Roll<'_>) -> roll::Targets {
+    if roll.only_scales() || roll.wanted.is_none() {
+        return scale::targets(roll);
+    }
+    match observed.strategy.type_ {
+        StrategyType::RollingUpdate if observed.is_control_plane() => control_plane::targets(roll),
+        StrategyType::RollingUpdate => rolling_update::targets(roll),
+        StrategyType::OnDelete => on_delete::targets(roll),
+        StrategyType::InPlace => in_place::targets(roll),
+    }
+}
+
+/// Why a template of the other role than this set's Machines is not rolled out.
+fn role_changed(set: &ObservedSet) -> Why {
+    let refused = format!(
+        "spec.template.spec.versions.controlPlane was added or removed: Machines of MachineSet {} have another role, and a control plane becomes no worker, nor the reverse. Set it back, and create another MachineDeployment",
+        set.name
+    );
+    Why::new(Reason::InvalidConfiguration, refused)
 }
 
 #[cfg(test)]
