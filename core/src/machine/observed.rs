@@ -285,6 +285,14 @@ impl Observed {
             && !reported::is_bootstrapped(&self.machine)
     }
 
+    /// Its Node, when it is known.
+    pub fn known_node(&self) -> Option<&NodeView> {
+        match &self.node {
+            Lookup::Known(Some(node)) => Some(node),
+            _ => None,
+        }
+    }
+
     /// The place that it has.
     pub fn held(&self) -> Option<&Infrastructure> {
         match &self.placement {

@@ -7,7 +7,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::observed::{Contact, Infrastructure, Observed};
 use super::super::peers::AddonsDue;
 use super::super::units;
-use super::{Action, Plan, job, known_node};
+use super::{Action, Plan, job};
 use crate::api::conditions::{ConditionType, Finding, Status};
 use crate::node::{JobKind, Observation};
 use crate::{Next, pace};
@@ -25,7 +25,9 @@ fn due(observed: &Observed) -> Option<&AddonsDue> {
         .cluster
         .as_ref()
         .filter(|cluster| !cluster.deleting)?;
-    let is_ready = known_node(observed).is_some_and(|node| node.ready == Some(true));
+    let is_ready = observed
+        .known_node()
+        .is_some_and(|node| node.ready == Some(true));
     let due = cluster.peers.lane.addons.as_ref()?;
     (is_ready && !observed.is_deleting() && observed.spec.is_ok()).then_some(due)
 }

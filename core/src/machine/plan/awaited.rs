@@ -1,9 +1,12 @@
 //! Whom or what a Machine waits for, by the reason of what blocks it: meanwhile the clocks of its stage and its update stand still.
 
+use k8s_openapi::jiff::Timestamp;
+
 use super::super::observed::{Observed, Stuck};
 use super::{Plan, drain, summary};
 use crate::api::conditions::{ConditionType, Finding, Reason, Severity};
 use crate::api::machine_stage::{Awaited, StageName};
+use crate::{Next, new_for};
 
 /// Whom or what a Machine waits for; `None` while it is worked on.
 pub(super) fn by_stage(observed: &Observed, plan: &Plan) -> Option<Awaited> {
@@ -30,6 +33,23 @@ pub(super) fn by_change(observed: &Observed, plan: &Plan) -> Option<Awaited> {
     let reason = told.map(Finding::reason);
     let reason = reason.filter(|reason| *reason != Reason::WaitingForControlPlane);
     of_pause_or_drain(plan).or_else(|| of_drain(observed, reason?))
+}
+
+/// What a new Machine needs and does not exist may be applied after it.
+pub(super) fn await_missing(observed: &Observed, plan: &mut Plan, now: Timestamp) {
+    let Some(left) = new_for(&observed.machine.metadata, now) else {
+        return;
+    };
+    for finding in &mut plan.findings {
+        let lacks = matches!(
+            finding.reason(),
+            Reason::ClusterMissing | Reason::MachineClassMissing | Reason::NoMatchingHost
+        );
+        if lacks && finding.condition == ConditionType::InfrastructureReady {
+            finding.why.reason = Reason::Starting;
+            plan.next = plan.next.sooner(Next::After(left));
+        }
+    }
 }
 
 fn is_updating(plan: &Plan) -> bool {

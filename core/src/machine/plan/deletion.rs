@@ -39,3 +39,12 @@ pub fn given_up_at(observed: &Observed, since: Timestamp, now: Timestamp) -> Opt
         .filter(|limit| *limit > 0)
         .and_then(|limit| since.checked_add(SignedDuration::from_secs(limit)).ok())
 }
+
+/// Who creates another Machine once this one is deleted.
+pub(super) fn after_deletion(observed: &Observed) -> &'static str {
+    if observed.machine.is_owned() {
+        "its MachineSet creates another"
+    } else {
+        "nothing creates another"
+    }
+}

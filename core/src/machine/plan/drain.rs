@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use super::super::observed::{Lookup, Observed};
 use super::super::own_node;
 use super::deletion::{cluster_goes, deleted_at, deleting};
-use super::{Action, Plan, known_node};
+use super::{Action, Plan};
 use crate::NodeView;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 use crate::api::names::{ANNOTATION_EXCLUDE_DRAIN, ANNOTATION_HOST_IS_GONE};
@@ -44,7 +44,7 @@ pub(super) fn first(observed: &Observed, release: Plan, now: Timestamp) -> Plan 
         ));
         return plan;
     }
-    let Some(node) = known_node(observed) else {
+    let Some(node) = observed.known_node() else {
         return skipped(observed, release);
     };
     let mut actions = vec![
@@ -213,7 +213,7 @@ pub(super) fn suspended(observed: &Observed, plan: &mut Plan) {
 
 /// Makes the Node of a Machine that stays schedulable again, if it was cordoned by Tatara.
 pub(super) fn undo(observed: &Observed, plan: &mut Plan) {
-    let node = known_node(observed);
+    let node = observed.known_node();
     let ours = node.filter(|node| node.is_cordoned_by_us());
     if let Some(node) = ours {
         plan.actions.push(Action::UncordonNode {

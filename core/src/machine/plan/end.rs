@@ -5,7 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::super::observed::{Infrastructure, Observed, Stuck, VirtualMachine};
 use super::deletion::{cluster_goes, deleted_at, deleting, given_up_at, of_user};
 use super::drain::{silent_api, waiting_for_api};
-use super::{Action, Plan, Release, known_node};
+use super::{Action, Plan, Release};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::proof::{Ended, Over, Proof, TurnIsOver};
 
@@ -65,7 +65,7 @@ pub(super) fn gone(observed: &Observed, proof: &Proof) -> Plan {
     };
     // somebody else's control plane outlives its Cluster, and with it what we leave there
     let external = observed.cluster.as_ref().is_some_and(|c| c.external);
-    if let (Some(node), true) = (known_node(observed), external || !cluster_goes(observed)) {
+    if let (Some(node), true) = (observed.known_node(), external || !cluster_goes(observed)) {
         plan.actions.push(Action::DeleteNode {
             node: node.name.clone(),
             uid: node.uid.clone(),

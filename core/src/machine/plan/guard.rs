@@ -7,7 +7,7 @@ use super::super::observed::{Lookup, MOMENT, Observed, Placement};
 use super::deletion::deleting;
 use super::lost_claim::give_back;
 use super::stage::running;
-use super::{Action, Plan, correct, hypervisor, release, stopped};
+use super::{Action, Plan, correct, hypervisor, release};
 use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{ANNOTATION_HOST, ANNOTATION_PAUSED, LABEL_CLUSTER, provider_ids};
@@ -55,13 +55,13 @@ fn claimed_twice(observed: &Observed) -> Option<Plan> {
         observed.claims.join(", "),
         remedy::host::all_messages(&observed.marker.namespace)
     );
-    Some(stopped(observed, Reason::ClaimedTwice, message))
+    Some(Plan::stopped(observed, Reason::ClaimedTwice, message))
 }
 
 /// The records of its place contradict each other, so it is unknown what could prove anything about it.
 fn contradictory(observed: &Observed) -> Option<Plan> {
     let message = observed.kind().err()?;
-    Some(stopped(observed, Reason::PlaceInDoubt, message))
+    Some(Plan::stopped(observed, Reason::PlaceInDoubt, message))
 }
 
 /// The Host that has its claim is not the one that it chose: a claim that was moved by hand is not followed.
@@ -89,7 +89,7 @@ fn moved(observed: &Observed) -> Option<Plan> {
         remedy::host::delete_at_once(namespace, bears),
         give_back(observed, named)
     );
-    Some(stopped(observed, Reason::ClaimMoved, message))
+    Some(Plan::stopped(observed, Reason::ClaimMoved, message))
 }
 
 /// Which Cluster it is of, or whether it has a Node, is not known yet, as after a restart of ours: so nothing is

@@ -12,6 +12,17 @@ pub(super) fn finding(observed: &Observed, node: &NodeView) -> Finding {
     with_others(observed, with_host(observed, of_node(node)))
 }
 
+/// How the components of its control plane are, of one that holds a machine.
+pub(super) fn components(observed: &Observed) -> Vec<Finding> {
+    let cluster = observed.cluster.as_ref();
+    let known = cluster.and_then(|cluster| cluster.components.as_ref());
+    let held = observed.held().filter(|held| !held.releasing);
+    match (known, held) {
+        (Some(known), Some(held)) => known.findings(&held.name).collect(),
+        _ => Vec::new(),
+    }
+}
+
 fn of_node(node: &NodeView) -> Finding {
     match node.ready {
         Some(true) => Finding::yes(

@@ -6,7 +6,7 @@ use crate::api::conditions::Reason;
 use kube::ResourceExt;
 
 use super::super::observed::{Observed, VirtualMachine};
-use super::{Acquire, Action, Plan, stopped};
+use super::{Acquire, Action, Plan};
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::remedy;
 
@@ -41,7 +41,7 @@ pub fn moved(observed: &Observed) -> Option<Plan> {
         "{named}, but {says}; nothing is created or deleted, because only the gateway of Hypervisor {really} can do that. Set the annotation back: {}",
         remedy::machine::set_hypervisor(&observed.marker.namespace, name, really)
     );
-    Some(stopped(observed, Reason::HypervisorMoved, message))
+    Some(Plan::stopped(observed, Reason::HypervisorMoved, message))
 }
 
 fn is_shown(machine: &VirtualMachine) -> bool {

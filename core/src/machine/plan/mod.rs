@@ -49,11 +49,11 @@ mod virtual_machine;
 use k8s_openapi::jiff::Timestamp;
 
 use super::member::LastLook;
-use super::observed::{Contact, Infrastructure, Lookup, Observed};
+use super::observed::Observed;
+use crate::Next;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::machine_stage::{ChangeStep, StageName};
 use crate::pace::{FOUND, SERVER};
-use crate::{Next, NodeView, new_for};
 
 pub use summary::{Phase, terminal};
 
@@ -88,45 +88,17 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let mut plan = guard::first(observed).unwrap_or_else(|| stage::plan(observed, now));
     if !plan.hands_off {
         drain::suspended(observed, &mut plan);
-        plan.findings.extend(components(observed));
+        plan.findings.extend(health::components(observed));
         if observed.last_look == LastLook::Silent {
             // its Node may be well, so that nothing is said of it
             plan.next = plan.next.sooner(Next::After(SERVER));
         }
-        await_what_comes(observed, &mut plan, now);
+        awaited::await_missing(observed, &mut plan, now);
         stuck::report(observed, &mut plan, now);
         plan.next = plan.next.sooner(pace::of(observed, &plan));
         summary::summarise(observed, &mut plan);
     }
     plan
-}
-
-/// What a new Machine needs and does not exist may be applied after it.
-fn await_what_comes(observed: &Observed, plan: &mut Plan, now: Timestamp) {
-    let Some(left) = new_for(&observed.machine.metadata, now) else {
-        return;
-    };
-    for finding in &mut plan.findings {
-        let lacks = matches!(
-            finding.reason(),
-            Reason::ClusterMissing | Reason::MachineClassMissing | Reason::NoMatchingHost
-        );
-        if lacks && finding.condition == ConditionType::InfrastructureReady {
-            finding.why.reason = Reason::Starting;
-            plan.next = plan.next.sooner(Next::After(left));
-        }
-    }
-}
-
-/// How the components of its control plane are, of one that holds a machine.
-fn components(observed: &Observed) -> Vec<Finding> {
-    let cluster = observed.cluster.as_ref();
-    let known = cluster.and_then(|cluster| cluster.components.as_ref());
-    let held = observed.held().filter(|held| !held.releasing);
-    match (known, held) {
-        (Some(known), Some(held)) => known.findings(&held.name).collect(),
-        _ => Vec::new(),
-    }
 }
 
 /// Facts and plan once one was carried out whose end is told at once: an update is over, if nothing is left to do then, or it asks for
@@ -184,43 +156,14 @@ impl Plan {
             ..Self::default()
         }
     }
-}
 
-/// The Node of an observed Machine, when it is known.
-fn known_node(observed: &Observed) -> Option<&NodeView> {
-    match &observed.node {
-        Lookup::Known(Some(node)) => Some(node),
-        _ => None,
-    }
-}
-
-/// Nothing is done with the Machine, whether it is being deleted or not.
-fn stopped(observed: &Observed, reason: Reason, message: String) -> Plan {
-    Plan::waiting(if observed.is_deleting() {
-        Finding::yes(ConditionType::Deleting, reason, message)
-    } else {
-        Finding::no(ConditionType::InfrastructureReady, reason, message)
-    })
-}
-
-/// Who creates another Machine once this one is deleted.
-fn after_deletion(observed: &Observed) -> &'static str {
-    if observed.machine.is_owned() {
-        "its MachineSet creates another"
-    } else {
-        "nothing creates another"
-    }
-}
-
-/// What a host that could not be asked means for the Machine.
-fn host_is_silent(held: &Infrastructure) -> Option<Finding> {
-    match &held.contact {
-        Contact::Unreachable { reason, message } => Some(Finding::no(
-            ConditionType::InfrastructureReady,
-            *reason,
-            message.clone(),
-        )),
-        _ => None,
+    /// Nothing is done with the Machine, whether it is being deleted or not.
+    fn stopped(observed: &Observed, reason: Reason, message: String) -> Self {
+        Self::waiting(if observed.is_deleting() {
+            Finding::yes(ConditionType::Deleting, reason, message)
+        } else {
+            Finding::no(ConditionType::InfrastructureReady, reason, message)
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use super::deletion::{cluster_goes, deleted_at, deleting, given_up_at, of_user};
 use super::doubt::{self, ClusterName};
 use super::end::{finish, gone, unreset};
 use super::lost_claim::host_is_gone;
-use super::{Action, Plan, known_node, retained};
+use super::{Action, Plan, retained};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::node::{JobKind, Observation};
 use crate::proof::Proof;
@@ -270,7 +270,7 @@ fn fenced(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
 
 /// The Node of a host that is not reset is not deleted: its pods would start elsewhere as well.
 pub fn kept(observed: &Observed) -> String {
-    match known_node(observed) {
+    match observed.known_node() {
         Some(node) if !cluster_goes(observed) => format!(", and Node {} is kept", node.name),
         _ => String::new(),
     }

@@ -235,7 +235,7 @@ fn by_node(observed: &Observed, plan: &Plan) -> Option<Phase> {
         let mut findings = plan.findings.iter();
         findings.find(|f| f.condition == name).map(|f| f.status)
     };
-    let has_node = super::known_node(observed).is_some() || observed.had_node();
+    let has_node = observed.known_node().is_some() || observed.had_node();
     let is_made = says(ConditionType::BootstrapReady).is_none_or(|status| status == Status::True);
     match says(ConditionType::NodeHealthy).filter(|_| has_node && is_made)? {
         Status::True => Some(Phase::Running),

@@ -93,7 +93,7 @@ fn others_run(observed: &Observed, node: &NodeView) -> Option<String> {
     let machine = observed.machine.as_ref();
     let wanted = machine.versions().map_or("", |v| v.kubelet.as_str());
     let runs = &node.kubelet_version;
-    let mut differences = update::versions(observed);
+    let mut differences = update::differences(observed);
     // what is no version of Kubernetes differs too
     let version = |text: &str| text.parse::<KubernetesVersion>().ok();
     if differences.is_empty() && version(wanted) != version(runs) {

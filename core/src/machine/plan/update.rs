@@ -14,6 +14,7 @@ mod on_host;
 mod quorum;
 mod steps;
 mod trouble;
+mod versions;
 
 use k8s_openapi::jiff::Timestamp;
 
@@ -21,12 +22,11 @@ use super::super::cluster::ObservedCluster;
 use super::super::observed::{Contact, Infrastructure, Lookup, Observed};
 use super::super::reported;
 use super::turn::has_turn;
-use super::{Acquire, Action, Plan, job, known_node, membership};
+use super::{Acquire, Action, Plan, job};
 use crate::api::MachineProviderSpec;
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status, find};
 use crate::api::machine_stage::ChangeStep;
-use crate::kubeadm::KubernetesVersion;
 use crate::node::JobKind;
 use crate::proof::TurnIsOver;
 use crate::{Next, NodeView, pace, settings};
@@ -38,6 +38,8 @@ use obstacle::obstacle;
 pub use on_host::may_have_stopped;
 pub use quorum::may_restart;
 pub(super) use trouble::if_lost;
+use versions::runs_other;
+pub(super) use versions::{differences, is_other_control_plane, runs_of_control_plane};
 
 /// Whether the host has to be asked because of an update.
 pub fn is_due(observed: &Observed) -> bool {
@@ -235,7 +237,9 @@ pub(super) fn is_begun(observed: &Observed) -> bool {
         || has_turn_to_upgrade(observed)
         || observed.last_look.job().is_some_and(JobKind::updates)
         || settings::is_unfinished(&observed.machine)
-        || known_node(observed).is_some_and(NodeView::is_cordoned_by_us)
+        || observed
+            .known_node()
+            .is_some_and(NodeView::is_cordoned_by_us)
 }
 
 /// What was told of an update that was begun.
@@ -251,68 +255,14 @@ fn has_turn_to_upgrade(observed: &Observed) -> bool {
     cluster.is_some_and(|cluster| has_turn(observed, cluster, TurnAction::Upgrade))
 }
 
-/// A version that runs, and the one that is wanted.
-type Versions = (KubernetesVersion, KubernetesVersion);
-
-fn kubelet(observed: &Observed) -> Option<Versions> {
-    let runs = known_node(observed)?.kubelet_version.parse().ok()?;
-    Some((runs, observed.machine.versions()?.kubelet.parse().ok()?))
-}
-
-/// Of the control plane on its own server, as that last said.
-fn control_plane(observed: &Observed) -> Option<Versions> {
-    if !membership::is_asked(observed) {
-        return None;
-    }
-    let wanted = observed.machine.versions()?.control_plane.as_deref()?;
-    let components = observed.cluster.as_ref()?.components.as_ref();
-    let said = components.and_then(|components| components.version.as_deref());
-    let status = observed.machine.status.as_ref();
-    let told = status.and_then(|status| status.versions.as_ref()?.control_plane.as_deref());
-    Some((said.or(told)?.parse().ok()?, wanted.parse().ok()?))
-}
-
-fn is_other((runs, wanted): &Versions) -> bool {
-    runs != wanted
-}
-
 /// Whether its node has other versions or settings than are wanted; `None` while the Node cannot be read.
 fn differs(observed: &Observed) -> Option<bool> {
     Some(runs_other(observed)? || follow::due(observed).is_some())
 }
 
-/// Whether another version runs than is wanted; `None` while the Node cannot be read.
-fn runs_other(observed: &Observed) -> Option<bool> {
-    let kubelet = kubelet(observed)?;
-    Some(is_other(&kubelet) || is_other_control_plane(observed))
-}
-
-/// The version of the control plane on its own server, as that last said.
-pub(super) fn runs_of_control_plane(observed: &Observed) -> Option<KubernetesVersion> {
-    control_plane(observed).map(|(runs, _)| runs)
-}
-
-/// Whether that is not the one that is wanted.
-pub(super) fn is_other_control_plane(observed: &Observed) -> bool {
-    control_plane(observed).as_ref().is_some_and(is_other)
-}
-
-/// Each version that runs and is not the one that is wanted.
-pub(super) fn versions(observed: &Observed) -> Vec<String> {
-    let parts = [
-        ("control plane", control_plane(observed)),
-        ("kubelet", kubelet(observed)),
-    ];
-    let parts = parts.into_iter().filter_map(|(what, versions)| {
-        let versions = versions.filter(is_other)?;
-        Some(format!("{what} {}, wanted {}", versions.0, versions.1))
-    });
-    parts.collect()
-}
-
 fn difference(observed: &Observed) -> String {
     let settings = follow::due(observed).map(|behind| behind.sentences());
-    let mut parts = versions(observed);
+    let mut parts = differences(observed);
     parts.extend(settings.into_iter().flatten());
     if parts.is_empty() {
         return "the last steps of the update are under way".to_owned();

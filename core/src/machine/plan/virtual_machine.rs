@@ -4,7 +4,8 @@
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::observed::{Contact, GatewayView, Infrastructure, Observed, VirtualMachine};
-use super::{Acquire, Action, Plan, Power, after_deletion, correct, hypervisor, known_node};
+use super::deletion::after_deletion;
+use super::{Acquire, Action, Plan, Power, correct, hypervisor};
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::remedy;
 use crate::wire::{Image, ImageCode, ImageState, Machine, MachineState};
@@ -295,7 +296,7 @@ fn shown(observed: &Observed) -> Option<&Machine> {
 /// tried again, and nothing waits for it.
 pub fn remove_seed(observed: &Observed, held: &Infrastructure, plan: &mut Plan) {
     let is_attached = shown(observed).is_some_and(|shown| shown.seed);
-    let is_in = matches!(held.contact, Contact::Seen(_)) || known_node(observed).is_some();
+    let is_in = matches!(held.contact, Contact::Seen(_)) || observed.known_node().is_some();
     if is_attached && is_in {
         plan.actions.insert(0, Action::Acquire(Acquire::RemoveSeed));
         plan.next = plan.next.sooner(Next::After(pace::GATEWAY));

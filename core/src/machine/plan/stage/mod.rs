@@ -26,7 +26,7 @@ use super::super::observed::{
     Contact, Infrastructure, Lookup, Observed, Placement, VirtualMachine,
 };
 use super::doubt::{self, ClusterName};
-use super::{Plan, addons, address, hypervisor, known_node, update, virtual_machine};
+use super::{Plan, addons, address, hypervisor, update, virtual_machine};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::machine_stage::StageName;
@@ -211,7 +211,7 @@ fn of_deleted(observed: &Observed) -> Stage<'_> {
 fn of_held<'a>(observed: &'a Observed, held: &'a Infrastructure) -> Stage<'a> {
     let machine = observed.virtual_machine.as_ref();
     let down = machine.filter(|machine| !virtual_machine::is_up(observed, machine));
-    match (known_node(observed), down) {
+    match (observed.known_node(), down) {
         (Some(node), Some(_)) => Stage::Running(node),
         (Some(node), None) => of_node(observed, held, node),
         (None, Some(machine)) => Stage::Creating(machine),

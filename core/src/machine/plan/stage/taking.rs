@@ -1,7 +1,8 @@
 //! A host that the Machine claims, and whose marker does not name it: Tatara writes the marker if the host has none and no
 //! traces of Kubernetes, and otherwise leaves the host alone. So it does where the marker names the Machine in another Cluster.
 
-use super::super::{Action, Plan, after_deletion};
+use super::super::deletion::after_deletion;
+use super::super::{Action, Plan};
 use super::SeenHost;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::machine::observed::{Infrastructure, Observed};

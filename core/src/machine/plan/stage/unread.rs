@@ -1,6 +1,6 @@
 //! Its host has to show what is next, and shows nothing in this pass: a job runs there whose end wakes us, or it does not answer.
 
-use super::super::{Plan, host_is_silent, job, virtual_machine};
+use super::super::{Plan, job, virtual_machine};
 use super::{claimed, registering};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::machine_stage::StageName;
@@ -25,6 +25,18 @@ pub(super) fn plan(observed: &Observed, held: &Infrastructure) -> Plan {
         _ => followed(observed),
     };
     claimed(held, plan)
+}
+
+/// What a host that could not be asked means for the Machine.
+fn host_is_silent(held: &Infrastructure) -> Option<Finding> {
+    match &held.contact {
+        Contact::Unreachable { reason, message } => Some(Finding::no(
+            ConditionType::InfrastructureReady,
+            *reason,
+            message.clone(),
+        )),
+        _ => None,
+    }
 }
 
 fn is_starting(observed: &Observed) -> bool {

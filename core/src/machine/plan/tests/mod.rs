@@ -33,7 +33,9 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
+use super::super::observed::{Contact, Infrastructure, Lookup};
 use super::*;
+use crate::NodeView;
 use crate::api::cluster::{Turn, TurnAction};
 use crate::api::conditions::Status;
 use crate::api::names::{

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::super::observed::{Lookup, Observed};
-use super::super::{Action, Phase, Plan, known_node, turn_end};
+use super::super::{Action, Phase, Plan, turn_end};
 use super::{Step, follow, has_turn_to_upgrade, waiting};
 use crate::api::conditions::Reason;
 use crate::api::names::ANNOTATION_CORDONED;
@@ -11,7 +11,7 @@ use crate::control_plane::component::Components;
 
 /// What was begun is ended: the Node takes pods again, and others have the turn.
 pub(super) fn finish(observed: &Observed) -> Step {
-    let Some(node) = known_node(observed) else {
+    let Some(node) = observed.known_node() else {
         return Step::goes(waiting(Reason::WaitingForNode, "its Node cannot be read"));
     };
     if node.ready != Some(true) {
@@ -115,7 +115,9 @@ fn components(observed: &Observed) -> Option<&Components> {
 }
 
 fn uncordon(observed: &Observed) -> Option<Action> {
-    let node = known_node(observed).filter(|node| node.is_cordoned_by_us())?;
+    let node = observed
+        .known_node()
+        .filter(|node| node.is_cordoned_by_us())?;
     Some(Action::UncordonNode {
         node: node.name.clone(),
         uid: node.uid.clone(),

@@ -1,9 +1,8 @@
 //! A running node follows the settings of its Cluster, once kubeadm's ConfigMaps have them: one node of a cluster at a time.
 
 use super::super::super::observed::Observed;
-use super::super::known_node;
 use super::super::{Action, gates};
-use super::not;
+use super::{not, versions};
 use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::{ClusterProviderSpec, Machine};
 use crate::kubeadm::KubernetesVersion;
@@ -44,13 +43,13 @@ fn spec(observed: &Observed, rollout: Rollout) -> Option<&ClusterProviderSpec> {
 
 /// Whether another version runs than is wanted, by what was seen last while its Node cannot be read.
 fn runs_other(observed: &Observed) -> Option<bool> {
-    super::runs_other(observed).or_else(|| observed.machine.runs_other())
+    versions::runs_other(observed).or_else(|| observed.machine.runs_other())
 }
 
 /// Why its node does not follow now. One that has begun goes on; where the settings were edited meanwhile, with the new ones.
 pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
     // what has begun goes on, and another version has rules of its own
-    if is_begun || super::runs_other(observed) != Some(false) {
+    if is_begun || versions::runs_other(observed) != Some(false) {
         return None;
     }
     let cluster = observed.cluster.as_ref()?;
@@ -70,7 +69,7 @@ pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
         ));
     }
     // kubeadm would write static pods of the version that is newer
-    let own = super::control_plane(observed).map(|(runs, _)| runs);
+    let own = versions::control_plane(observed).map(|(runs, _)| runs);
     let newer = peers.newest_control_plane.as_ref();
     if let Some(newer) = newer.filter(|newer| own.is_some_and(|own| **newer > own)) {
         let message = format!(
@@ -78,7 +77,9 @@ pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
         );
         return Some(not(Reason::VersionSkew, message));
     }
-    let node = known_node(observed).filter(|node| node.ready != Some(true))?;
+    let node = observed
+        .known_node()
+        .filter(|node| node.ready != Some(true))?;
     let message = format!(
         "{differences}; waiting until Node {} is Ready. If its machine is off, power it on; if it is lost: {}",
         node.name,

@@ -3,7 +3,7 @@
 use k8s_openapi::jiff::Timestamp;
 
 use super::super::super::observed::Observed;
-use super::super::{Plan, drain, known_node};
+use super::super::{Plan, drain};
 use super::on_host::OnHost;
 use super::{steps, updating, waiting};
 use crate::api::conditions::{Finding, Reason};
@@ -14,7 +14,7 @@ use crate::remedy;
 /// Drains the Node before the first attempt to replace its kubelet.
 pub(super) fn replace(host: &OnHost<'_>, unit: &PlannedUnit, now: Timestamp) -> Plan {
     let observed = host.observed;
-    let Some(node) = known_node(observed) else {
+    let Some(node) = observed.known_node() else {
         return waiting(Reason::WaitingForNode, "its Node cannot be read");
     };
     let mut plan = steps::start(host, unit, now);

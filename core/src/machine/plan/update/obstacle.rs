@@ -3,8 +3,8 @@
 
 use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::Observed;
-use super::super::{gates, known_node};
-use super::{control_plane, kubelet};
+use super::super::gates;
+use super::versions::{control_plane, kubelet};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::kubeadm::{KubernetesVersion, VersionError, version};
 use crate::remedy;
@@ -57,7 +57,10 @@ fn of_worker(observed: &Observed, cluster: &ObservedCluster) -> Option<Why> {
         return Some(refused(&error));
     }
     // one that is drained goes on, to what every control plane runs: they may need its Node
-    let goes_on = wanted <= runs && known_node(observed).is_some_and(NodeView::is_cordoned_by_us);
+    let goes_on = wanted <= runs
+        && observed
+            .known_node()
+            .is_some_and(NodeView::is_cordoned_by_us);
     let machine = cluster.peers.versions.updating.as_ref();
     let machine = machine.filter(|_| !goes_on)?;
     let look = remedy::describe_machine(&observed.marker.namespace, machine);

@@ -1,8 +1,9 @@
 //! What a host shows of the jobs of an update.
 
 use super::super::super::observed::{Contact, Observed, Placement};
-use super::super::{Plan, job, known_node};
-use super::{control_plane, ends::is_unwell, is_other, runs_other};
+use super::super::{Plan, job};
+use super::ends::is_unwell;
+use super::versions::{control_plane, is_other, runs_other};
 use crate::kubeadm::KubernetesVersion;
 use crate::node::{JobKind, Observation, PlannedUnit, UPGRADE_STEP, UnitState, UnitStatus};
 
@@ -58,7 +59,7 @@ impl OnHost<'_> {
     /// Nothing else brings back the API that kubeadm and a drain need: the kubelet was being replaced, and no Node is read.
     pub(super) fn needs_kubelet_first(&self) -> bool {
         let is_behind = control_plane(self.observed).as_ref().is_some_and(is_other);
-        self.broke_off(JobKind::Kubelet) && known_node(self.observed).is_none() && !is_behind
+        self.broke_off(JobKind::Kubelet) && self.observed.known_node().is_none() && !is_behind
     }
 
     /// A job that did not succeed may have stopped its member.

@@ -5,12 +5,13 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::super::super::observed::Observed;
 use super::super::super::units;
-use super::super::{Action, Plan, Request, job, known_node, turn_end};
+use super::super::{Action, Plan, Request, job, turn_end};
 use super::on_host::OnHost;
 use super::quorum::waits_for_quorum;
+use super::versions::{self, control_plane, is_other, runs_other};
 use super::{
-    Step, control_plane, differs, ends, ends::is_unwell, follow, grant, has_turn_to_upgrade,
-    is_other, kubelet, not, of_job, runs_other, waiting,
+    Step, differs, ends, ends::is_unwell, follow, grant, has_turn_to_upgrade, kubelet, not, of_job,
+    waiting,
 };
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{Finding, Reason};
@@ -84,7 +85,7 @@ impl Left {
         // what was begun is ended, also where the Node shows what is wanted meanwhile
         let upgrades = differs(observed) != Some(false) || host.broke_off(JobKind::Upgrade);
         let follows = follow::due(observed).is_some_and(|behind| behind.concerns_kubelet());
-        let replaces = super::kubelet(observed).as_ref().is_none_or(is_other)
+        let replaces = versions::kubelet(observed).as_ref().is_none_or(is_other)
             || follows
             || host.broke_off(JobKind::Kubelet)
             || !host.has_kubelet();
@@ -187,7 +188,7 @@ fn at<'u>(host: &OnHost<'_>, units: &'u Units, left: &Left) -> At<'u> {
         At::Upgrade
     } else if control_plane(observed).as_ref().is_some_and(is_other) {
         At::Serving
-    } else if left.replaces && known_node(observed).is_some() {
+    } else if left.replaces && observed.known_node().is_some() {
         At::Kubelet
     } else {
         At::Reporting
@@ -244,7 +245,7 @@ fn plan(
 }
 
 fn reporting(observed: &Observed) -> Plan {
-    let message = match known_node(observed) {
+    let message = match observed.known_node() {
         None => "its Node cannot be read".to_owned(),
         Some(node) => format!("waiting until Node {} reports the new kubelet", node.name),
     };

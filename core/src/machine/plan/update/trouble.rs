@@ -1,7 +1,8 @@
 //! What is said of an update that fails: cause, remedy, and what it leaves.
 
 use super::super::super::observed::{Lookup, Observed};
-use super::super::{Plan, after_deletion, known_node};
+use super::super::Plan;
+use super::super::deletion::after_deletion;
 use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status};
 use crate::control_plane::{Change, permits};
 use crate::remedy;
@@ -16,7 +17,10 @@ pub(super) fn of(found: &mut [Finding]) -> Option<&mut Finding> {
 
 /// What a failed update leaves.
 pub(super) fn cordoned(observed: &Observed) -> String {
-    match known_node(observed).filter(|node| node.is_cordoned_by_us()) {
+    match observed
+        .known_node()
+        .filter(|node| node.is_cordoned_by_us())
+    {
         Some(node) => format!(
             "\nNode {} is cordoned meanwhile; it takes pods again when the update has ended, also when what was edited is set back",
             node.name
