@@ -21,6 +21,7 @@
 
 pub mod annotations;
 pub mod api;
+pub mod attempt_record;
 pub mod backoff;
 pub mod claim;
 pub mod cluster;
@@ -55,7 +56,6 @@ pub mod remedy;
 pub mod retry;
 pub mod settings;
 pub mod shown;
-pub mod tried;
 pub mod trouble;
 pub mod whys;
 pub mod wire;
@@ -63,8 +63,8 @@ pub mod words;
 pub mod yaml;
 
 pub use api::why::Why;
+pub use attempt_record::AttemptRecord;
 pub use key::Key;
 pub use next::{Next, TRANSIENT, new_for};
 pub use node_view::NodeView;
 pub use plan::{Plan, Reports};
-pub use tried::AttemptRecord;

@@ -6,8 +6,8 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use serde::de::DeserializeOwned;
 
+use super::ownership::{self, ForeignObjects, ProviderObject};
 use super::unreadable::{self, Leans, UnreadableNotices};
-use super::whose::{self, ForeignObjects, ProviderObject};
 use crate::clock;
 use crate::engine::{Engine, ReconcileError};
 use crate::store::{Stores, Wakers};
@@ -59,12 +59,12 @@ impl Base {
     /// Whether an object is ours and may be reconciled.
     ///
     /// # Errors
-    /// Those of [`whose::is_ours`].
+    /// Those of [`ownership::is_ours`].
     pub async fn is_ours<K>(&self, object: &Arc<K>) -> Result<bool, ReconcileError>
     where
         K: ProviderObject + Clone + DeserializeOwned + std::fmt::Debug,
     {
-        whose::is_ours(&self.engine, &self.regarded, object).await
+        ownership::is_ours(&self.engine, &self.regarded, object).await
     }
 
     /// Forgets a deleted object.

@@ -1,14 +1,14 @@
 //! One folder per kind: which facts are read, and how each action is performed. Decisions are in [`tatara_core`].
 
 pub mod base;
-pub mod known;
-pub mod listed;
-pub mod looked;
+pub mod cluster_cache;
+pub mod live_read;
+pub mod ownership;
+pub mod paged_list;
 pub mod paused;
 pub mod planner;
 pub mod skew;
 pub mod unreadable;
-pub mod whose;
 pub mod workloads;
 
 pub mod cluster;

@@ -5,7 +5,7 @@ use tatara_core::Why;
 
 use kube::ResourceExt;
 
-use crate::controllers::whose::ProviderObject;
+use crate::controllers::ownership::ProviderObject;
 use crate::store::Stores;
 use tatara_core::Key;
 use tatara_core::api::conditions::{ConditionType, Reason, Status, find};

@@ -4,14 +4,14 @@
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
 
-use crate::controllers::whose::ProviderObject;
+use crate::controllers::ownership::ProviderObject;
 use crate::engine::Engine;
 use crate::memory::ByUid;
 use crate::store::{Key, Kind, Stores};
 use tatara_core::api::conditions::{ConditionType, Finding, Reason};
 use tatara_core::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
+use tatara_core::api::ownership::Whose;
 use tatara_core::api::readable::unreadable;
-use tatara_core::api::whose::Whose;
 use tatara_core::api::{
     Cluster, Host, Hypervisor, Machine, MachineClass, MachineDeployment, MachineSet, ProviderSpec,
 };

@@ -6,7 +6,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::{Client, ResourceExt};
 use tokio::sync::Mutex;
 
-use super::known::ClusterMemories;
+use super::cluster_cache::ClusterMemories;
 use crate::clock;
 use crate::memory::ByUid;
 use crate::workload::{ClusterKey, Registry, WorkloadCluster};

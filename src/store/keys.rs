@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tatara_core::Key;
 use tatara_core::api::conditions::{ConditionType, Reason, find, is_true};
 use tatara_core::api::names::{ANNOTATION_HYPERVISOR, LABEL_CLUSTER};
+use tatara_core::api::ownership::is_marked;
 use tatara_core::api::readable::{is_unknown, unreadable};
-use tatara_core::api::whose::is_marked;
 use tatara_core::api::{
     Cluster, ClusterProfile, Host, Hypervisor, Machine, MachineClass, MachineDeployment,
     MachineSet, ProviderSpec,

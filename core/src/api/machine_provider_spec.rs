@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::libvirt_machine_provider_spec::LibvirtMachineProviderSpec;
-use super::whose::is_our_group;
+use super::ownership::is_our_group;
 
 /// A machine's provider spec, by kind.
 #[derive(Clone, Debug, PartialEq)]

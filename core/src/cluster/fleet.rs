@@ -10,7 +10,7 @@ use crate::api::conditions::{ConditionType, is_true};
 use crate::api::names::{ANNOTATION_PAUSED, LABEL_CLUSTER};
 use crate::api::readable::unreadable;
 use crate::api::{Host, Hypervisor, Machine};
-use crate::control_plane::{Member, Members, orphan};
+use crate::control_plane::{Member, Members, orphaned_members};
 use crate::machine::is_begun;
 use crate::machine::plan::claim::rests;
 use crate::remedy;
@@ -52,7 +52,7 @@ impl Fleet {
     ) -> Vec<Arc<NodeView>> {
         let is_others = |node: &NodeView| {
             let mut others = members.list.iter().filter(|other| other.id != member.id);
-            others.any(|other| orphan::is_node_of(other, node))
+            others.any(|other| orphaned_members::is_node_of(other, node))
         };
         let is_explained = |node: &NodeView| {
             self.machines
@@ -61,7 +61,7 @@ impl Fleet {
                 || is_others(node)
         };
         let may_be = |node: &&Arc<NodeView>| {
-            orphan::is_node_of(member, node)
+            orphaned_members::is_node_of(member, node)
                 || (node.labels.contains_key(CONTROL_PLANE) && !is_explained(node))
         };
         nodes.iter().filter(may_be).cloned().collect()

@@ -8,7 +8,7 @@ use crate::api::cluster::Turn;
 use crate::api::conditions::{ConditionType, Finding, Reason, find};
 use crate::api::{Cluster, ClusterProviderSpec, Machine};
 use crate::control_plane::health::Judgement;
-use crate::control_plane::orphan::Facts;
+use crate::control_plane::orphaned_members::Facts;
 use crate::control_plane::turn::Doubt;
 use crate::control_plane::{Member, Members};
 use crate::kubeadm::{Endpoint, KubernetesVersion};

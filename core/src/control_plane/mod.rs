@@ -3,7 +3,7 @@
 pub mod component;
 pub mod health;
 pub mod members;
-pub mod orphan;
+pub mod orphaned_members;
 pub mod peers;
 pub mod purpose;
 pub mod quorum;

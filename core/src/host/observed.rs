@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::jiff::Timestamp;
 
 use super::contact::{ContactError, PowerReading};
-use super::twins::Twins;
+use super::duplicate_hosts::DuplicateHosts;
 use crate::api::Host;
 use crate::api::installation::Record;
 use crate::installer::{BaseState, Report};
@@ -20,7 +20,7 @@ pub struct Observed {
     /// UID of this management cluster.
     pub management: String,
     /// Other Hosts that are the same server, or look so.
-    pub twins: Twins,
+    pub duplicates: DuplicateHosts,
     /// The result of querying it.
     pub contact: Contact,
     /// What its BMC reported last, if it was queried since the manager started.

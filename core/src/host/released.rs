@@ -2,7 +2,7 @@
 
 use kube::ResourceExt;
 
-use super::twins::is_same_server;
+use super::duplicate_hosts::is_same_server;
 use crate::api::host::{ConsumerRef, HostFacts};
 use crate::api::names::ANNOTATION_INSTALLATION;
 use crate::api::{Cluster, Host, Machine};

@@ -1,7 +1,7 @@
 //! Objects that Tatara does not reconcile: they belong to another provider, or their provider is unknown.
 
 use super::standing::{Mark, Standing};
-use tatara_core::api::whose::{Place, Whose, of_cluster, of_machines};
+use tatara_core::api::ownership::{Place, Whose, of_cluster, of_machines};
 use tatara_core::api::{Cluster, Machine, MachineDeployment, MachineSet, MachineSpec};
 
 /// Which provider an object belongs to, given its Cluster, if there is one.

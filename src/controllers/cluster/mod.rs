@@ -3,6 +3,7 @@
 mod addons;
 mod names;
 mod observe;
+mod orphaned_members;
 mod perform;
 mod probe;
 mod route;
@@ -10,7 +11,6 @@ mod secrets;
 mod seen;
 mod settings;
 mod sources;
-mod strangers;
 
 use std::sync::Arc;
 use std::time::Duration;

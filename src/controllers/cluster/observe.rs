@@ -7,10 +7,10 @@ use futures::future::join;
 use kube::{Resource, ResourceExt};
 
 use super::probe::{etcd, is_awaited, probed};
-use super::{Clusters, addons, route, secrets, settings, strangers};
-use crate::controllers::known::ClusterMemory;
+use super::{Clusters, addons, orphaned_members, route, secrets, settings};
+use crate::controllers::cluster_cache::ClusterMemory;
 use crate::controllers::machine::{self, address_remedy, cluster_endpoint, turn as live_turn};
-use crate::controllers::whose::ProviderObject;
+use crate::controllers::ownership::ProviderObject;
 use crate::engine::ReconcileError;
 use crate::store::{IndexKeys, Key, Kind, Stores};
 use crate::workload::health::Place;
@@ -87,7 +87,7 @@ pub async fn observe(
     }
     let facts = facts(controller, &machines);
     let taken = (&facts[..], both.holder());
-    let strangers = strangers::observe(controller, &cluster, etcd.as_ref(), taken, now).await;
+    let orphans = orphaned_members::observe(controller, &cluster, etcd.as_ref(), taken, now).await;
     Ok(Observed {
         unlabelled: names(&unlabelled),
         pool: pool(stores, &key),
@@ -130,7 +130,7 @@ pub async fn observe(
         health,
         leaderless: controller.workloads.known.get(&uid).etcd_leaderless,
         etcd,
-        strangers,
+        strangers: orphans,
         spec,
         cluster,
     })

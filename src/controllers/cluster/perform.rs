@@ -14,9 +14,9 @@ use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::{Clusters, addons, route, secrets, seen, settings, strangers};
+use super::{Clusters, addons, orphaned_members, route, secrets, seen, settings};
 use crate::controllers::machine::{turn, vacant};
-use crate::controllers::whose::ProviderObject;
+use crate::controllers::ownership::ProviderObject;
 use crate::engine::{ActionOutcome, Chain, ReconcileError, patch};
 use crate::pki::{Authorities, AuthoritySecret, kubeconfig};
 use crate::remote::kube_client;
@@ -54,7 +54,9 @@ pub async fn perform(
         Action::MakeCertificates => make_certificates(controller, cluster, now).await?,
         Action::WriteKubeconfig => write_kubeconfig(controller, observed, now).await?,
         Action::Connect => connect(controller, cluster).await?,
-        Action::RemoveMember { id } => return strangers::remove(controller, cluster, *id).await,
+        Action::RemoveMember { id } => {
+            return orphaned_members::remove(controller, cluster, *id).await;
+        }
         Action::RecordSettings { settings, kept } => {
             settings::record(controller, cluster, settings, kept.as_deref()).await?;
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::future::join;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
-use super::super::known::ClusterMemory;
+use super::super::cluster_cache::ClusterMemory;
 use super::Clusters;
 use crate::workload::Connectivity;
 use crate::workload::health::{self, Place};

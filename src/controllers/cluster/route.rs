@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use super::Clusters;
-use crate::controllers::known::JumpRoute;
+use crate::controllers::cluster_cache::JumpRoute;
 use crate::controllers::machine::claimed_host;
 use crate::remote::{Reach, Route, Targets};
 use tatara_core::api::names::ANNOTATION_INITIALIZED;

@@ -12,7 +12,7 @@ use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use super::{Clusters, seen};
-use crate::controllers::known::Kubeconfig;
+use crate::controllers::cluster_cache::Kubeconfig;
 use crate::controllers::machine::turn;
 use crate::engine::{Chain, ReconcileError, patch};
 use crate::pki::{Authorities, AuthoritySecret, PkiError, kubeconfig};

@@ -6,7 +6,7 @@ use kube::ResourceExt;
 
 use super::Clusters;
 use super::sources::Now;
-use crate::controllers::known::{ClusterMemories, ClusterMemory};
+use crate::controllers::cluster_cache::{ClusterMemories, ClusterMemory};
 use tatara_core::api::Cluster;
 use tatara_core::api::cluster_provider_spec::AddonKind;
 

@@ -20,7 +20,7 @@ use kube::ResourceExt;
 use super::base::Base;
 use super::cluster::{Names, Sources};
 use super::workloads::Workloads;
-use crate::controllers::whose::ProviderObject;
+use crate::controllers::ownership::ProviderObject;
 use crate::engine::{ActionOutcome, Controller, Engine, ReconcileError};
 use tatara_core::api::Cluster;
 use tatara_core::api::conditions::Finding;

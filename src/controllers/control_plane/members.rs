@@ -7,7 +7,7 @@ use k8s_openapi::jiff::SignedDuration;
 use kube::ResourceExt;
 
 use super::ControlPlanes;
-use super::seat::Seat;
+use super::etcd_endpoint::EtcdEndpoint;
 use crate::etcd::{self, Etcd, Status};
 use crate::store::Key;
 use tatara_core::api::Cluster;
@@ -156,7 +156,7 @@ impl ControlPlanes {
         join_all(asked).await.into_iter().collect()
     }
 
-    async fn members_of(&self, seats: &[Seat]) -> Result<Members, Unread> {
+    async fn members_of(&self, seats: &[EtcdEndpoint]) -> Result<Members, Unread> {
         let statuses = join_all(seats.iter().map(status)).await;
         let mut silences = Vec::new();
         for (seat, status) in seats.iter().zip(&statuses) {
@@ -180,7 +180,7 @@ impl ControlPlanes {
 }
 
 /// The Machines whose member answers and knows no leader; none where one knows a leader.
-fn leaderless(seats: &[Seat], statuses: &[Result<Status, String>]) -> Vec<String> {
+fn leaderless(seats: &[EtcdEndpoint], statuses: &[Result<Status, String>]) -> Vec<String> {
     let answers = || statuses.iter().flatten();
     if answers().any(|status| status.leader.is_some()) {
         return Vec::new();
@@ -201,19 +201,19 @@ async fn list(etcd: &Etcd) -> Result<Members, etcd::Error> {
     })
 }
 
-async fn status(seat: &Seat) -> Result<Status, String> {
+async fn status(seat: &EtcdEndpoint) -> Result<Status, String> {
     let etcd = seat.etcd.as_ref();
     let etcd = etcd.map_err(|error| format!("{}: {error}", seat.machine))?;
     etcd.status().await.map_err(|error| said(seat, &error))
 }
 
-fn said(seat: &Seat, error: &etcd::Error) -> String {
+fn said(seat: &EtcdEndpoint, error: &etcd::Error) -> String {
     format!("{}: {error}", seat.machine)
 }
 
 fn with_health(
     mut members: Members,
-    seats: &[Seat],
+    seats: &[EtcdEndpoint],
     statuses: &[Result<Status, String>],
 ) -> Members {
     members.leader = statuses

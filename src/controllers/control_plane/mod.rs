@@ -2,9 +2,9 @@
 //! over the SSH connection of each.
 
 mod components;
+mod etcd_endpoint;
 mod members;
 mod probe;
-mod seat;
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use super::ControlPlanes;
-use super::seat::CLIENT_LIFE;
+use super::etcd_endpoint::CLIENT_LIFE;
 use crate::engine::Chain;
 use crate::pki::kubeconfig;
 use crate::providers::Server;

@@ -16,7 +16,7 @@ use tatara_core::api::{Host, Machine};
 use tatara_core::claim;
 use tatara_core::host::guard::{guards, may_have, was_let_go};
 use tatara_core::host::plan::is_fresh;
-use tatara_core::host::{Consumer, Contact, Observed, Owner, Twins, is_same_server};
+use tatara_core::host::{Consumer, Contact, DuplicateHosts, Observed, Owner, is_same_server};
 use tatara_core::machine::is_begun;
 use tatara_core::node::{self, Job, JobKind, Marker, Observation, Ownership};
 use tatara_core::proof::InitProof;
@@ -44,12 +44,12 @@ pub async fn observe(controller: &Hosts, host: Arc<Host>, now: Timestamp) -> Obs
         || !rivals.is_empty()
         || is_of_before(&host, machine.as_deref());
     let is_fresh = heard_at.is_some_and(|at| is_fresh(at, now)) && !is_asked;
-    let twins = |contact: &Contact| {
-        Twins::find(&host, facts(contact), |key| {
+    let duplicates = |contact: &Contact| {
+        DuplicateHosts::find(&host, facts(contact), |key| {
             controller.base.stores().hosts.by(key)
         })
     };
-    let may_ask_bmc = host.spec.bmc.is_some() && twins(&Contact::NotAsked).bmc.is_empty();
+    let may_ask_bmc = host.spec.bmc.is_some() && duplicates(&Contact::NotAsked).bmc.is_empty();
     let stands = power::Stands::of(&host);
     let installation = install::look(&controller.installs, &host);
     let (contact, first_contact_keys) = if let Some(underway) = &installation {
@@ -88,7 +88,7 @@ pub async fn observe(controller: &Hosts, host: Arc<Host>, now: Timestamp) -> Obs
     };
     let owner = marker.map(|owner| owner.marker.uid.clone());
     Observed {
-        twins: twins(&contact),
+        duplicates: duplicates(&contact),
         owner: owner_here,
         consumer: consumer_of(controller, machine.as_deref()),
         cluster_goes: released::cluster_that_goes(controller, &host).is_some(),
@@ -295,5 +295,5 @@ mod tests {
 mod dropped_tests;
 
 #[cfg(test)]
-#[path = "twins_tests.rs"]
+#[path = "duplicate_hosts_tests.rs"]
 mod twins_tests;

@@ -1,6 +1,7 @@
 //! Reconciles a Machine through its phases: claim → prepare → init or join → run → drain → release.
 
 mod etcd;
+mod init_evidence;
 mod nodes;
 mod observe;
 mod outcomes;
@@ -11,7 +12,6 @@ pub mod settings;
 pub mod turn;
 mod units;
 pub mod vacant;
-mod witness;
 
 pub use observe::{
     address_remedy, claimed_host, cluster_endpoint, look, recorded_cluster, runs, unlabelled,

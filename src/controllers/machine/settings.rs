@@ -6,8 +6,8 @@ use kube::ResourceExt;
 use serde_json::json;
 
 use super::Machines;
+use crate::controllers::ownership::ProviderObject;
 use crate::controllers::paused::paused_by;
-use crate::controllers::whose::ProviderObject;
 use crate::engine::{ActionOutcome, ReconcileError, patch};
 use crate::store::Stores;
 use tatara_core::api::conditions::Finding;

@@ -7,9 +7,9 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::witness;
+use super::init_evidence;
 use crate::controllers::base::Base;
-use crate::controllers::known::ClusterMemories;
+use crate::controllers::cluster_cache::ClusterMemories;
 use crate::controllers::workloads::Workloads;
 use crate::engine::{ReconcileError, patch};
 use crate::pki::AuthoritySecret;
@@ -52,7 +52,7 @@ pub(super) struct Live {
 /// Cluster or CA Secret cannot be read or written, `NotLeading` without leadership.
 pub async fn take(turns: &Turns, observed: &Observed) -> Result<Option<Finding>, ReconcileError> {
     let cluster = its_cluster(turns, observed)?;
-    if let Some(doubt) = witness::ask(turns, observed).await {
+    if let Some(doubt) = init_evidence::ask(turns, observed).await {
         return Ok(Some(doubt));
     }
     turns.hosts.sightings.forget_ended(observed.uid());

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use kube::core::Selector;
 
-use crate::controllers::listed;
-use crate::controllers::whose::ProviderObject;
+use crate::controllers::ownership::ProviderObject;
+use crate::controllers::paged_list;
 use crate::engine::{Engine, ReconcileError};
 use crate::store::Stores;
 use tatara_core::Key;
@@ -31,7 +31,7 @@ pub async fn live(engine: &Engine, observed: &mut Observed) -> Result<(), Reconc
         return Ok(());
     }
     let selector = Selector::try_from(observed.selector.clone()).unwrap_or_default();
-    let all = listed::machines(engine, &observed.namespace, &selector.to_string()).await?;
+    let all = paged_list::machines(engine, &observed.namespace, &selector.to_string()).await?;
     let of = |uid: &str| -> Vec<Arc<Machine>> {
         let own = all.iter();
         let own = own.filter(|one| Owner::of(&one.metadata, uid) == Owner::Ours);

@@ -17,8 +17,8 @@ use kube::core::{Selector, SelectorExt as _};
 use kube::{Api, ResourceExt};
 
 use super::base::Base;
-use super::looked::Look;
-use super::whose::ProviderObject;
+use super::live_read::Look;
+use super::ownership::ProviderObject;
 use super::{machine_class, paused, skew};
 use crate::engine::{
     ActionOutcome, COUNTS_TOGETHER, Controller, Engine, LiveView, ReconcileError, patch,

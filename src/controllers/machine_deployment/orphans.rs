@@ -7,7 +7,7 @@ use kube::core::{Selector, SelectorExt as _};
 use kube::{Api, ResourceExt};
 
 use crate::controllers::machine_class;
-use crate::controllers::whose::ProviderObject;
+use crate::controllers::ownership::ProviderObject;
 use crate::engine::{Engine, ReconcileError};
 use crate::store::{Item, Stores};
 use tatara_core::api::names::LABEL_CLUSTER;

@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
-use crate::controllers::looked::Look;
+use crate::controllers::live_read::Look;
 use tatara_core::api::Machine;
 use tatara_core::machine_set::plan::after;
 

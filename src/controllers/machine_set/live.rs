@@ -8,9 +8,9 @@ use kube::{Api, ResourceExt};
 
 use super::MachineSets;
 use super::observe::{around, seen};
-use crate::controllers::listed;
-use crate::controllers::looked::Look;
-use crate::controllers::whose::ProviderObject;
+use crate::controllers::live_read::Look;
+use crate::controllers::ownership::ProviderObject;
+use crate::controllers::paged_list;
 use crate::engine::{ReconcileError, patch};
 use crate::store::Item;
 use tatara_core::api::{Machine, MachineSet};
@@ -38,7 +38,7 @@ pub async fn look(
     let namespace = set.namespace().unwrap_or_default();
     let selector = plan.label_selector.clone().unwrap_or_default();
     let begun = Look::begin(set.metadata.generation, &controller.base.stores().machines);
-    let listed = listed::machines(&controller.base.engine, &namespace, &selector).await?;
+    let listed = paged_list::machines(&controller.base.engine, &namespace, &selector).await?;
     let names: HashSet<String> = listed.iter().map(|m| m.name_any()).collect();
     let counted = {
         let mut in_flight = controller.in_flight();

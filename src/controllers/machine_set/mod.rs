@@ -16,7 +16,7 @@ pub use in_flight::InFlight;
 use views::Views;
 
 use super::base::Base;
-use super::looked::Look;
+use super::live_read::Look;
 use crate::engine::{ActionOutcome, COUNTS_TOGETHER, Controller, Engine, LiveView, ReconcileError};
 use tatara_core::api::conditions::{ConditionType, Finding};
 use tatara_core::api::{MachineSet, MachineSetStatus};

@@ -6,7 +6,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::MachineSets;
-use crate::controllers::whose::ProviderObject;
+use crate::controllers::ownership::ProviderObject;
 use crate::controllers::{machine_class, paused, skew};
 use crate::engine::ReconcileError;
 use tatara_core::Key;

@@ -10,7 +10,7 @@ use kube::ResourceExt;
 
 use super::machine::{Machines, turn};
 use super::paused;
-use crate::controllers::whose::ProviderObject;
+use crate::controllers::ownership::ProviderObject;
 use crate::engine::{ActionOutcome, Controller, Engine, ReconcileError};
 use tatara_core::api::Cluster;
 use tatara_core::api::conditions::Finding;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use crate::controllers::machine::{Machines, look, runs, turn};
-use crate::controllers::whose::ProviderObject;
+use crate::controllers::ownership::ProviderObject;
 use crate::controllers::{paused, unreadable};
 use tatara_core::api::names::ANNOTATION_INITIALIZED;
 use tatara_core::api::{Cluster, Machine};

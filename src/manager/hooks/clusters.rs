@@ -12,7 +12,7 @@ use tatara_core::api::names::{
     ANNOTATION_ADDONS_DUE, ANNOTATION_INITIALIZED, ANNOTATION_PAUSED, ANNOTATION_SETTINGS,
     ANNOTATION_SETTINGS_KEPT, ANNOTATION_SETTINGS_WRITING, ANNOTATION_TURN,
 };
-use tatara_core::api::{Cluster, whose};
+use tatara_core::api::{Cluster, ownership};
 
 /// A Cluster wakes itself and its profile. It wakes its Machines and sets, of which there may be many, only if a field
 /// changed that they depend on.
@@ -33,7 +33,9 @@ pub fn cluster(stores: Arc<Stores>, wakers: Wakers) -> Hook<Cluster> {
         let is_paused = is_pause_news(cluster, before, change);
         // the provider of an object without spec and class is that of its Cluster
         let is_new_owner = is_new
-            || before.is_some_and(|before| whose::of_cluster(before) != whose::of_cluster(cluster));
+            || before.is_some_and(|before| {
+                ownership::of_cluster(before) != ownership::of_cluster(cluster)
+            });
         let is_news = before.is_some_and(|before| version(before) != version(cluster));
         if is_new_owner || is_paused || is_news {
             for set in stores.machine_sets.by(&all) {

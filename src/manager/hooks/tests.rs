@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::controllers::known::ClusterMemories;
+use crate::controllers::cluster_cache::ClusterMemories;
 use crate::controllers::machine::turn::take_down;
 use crate::store::{Hook, Stores, Waker};
 use tatara_core::api::cluster::{Turn, TurnAction};

@@ -18,7 +18,7 @@ use tatara_core::api::{Hypervisor, LibvirtMachineProviderSpec, Machine, MachineP
 use tatara_core::host::ContactError;
 use tatara_core::hypervisor::{Connectivity, View};
 use tatara_core::machine::live::keys::{is_of, may_be_used, recorded};
-use tatara_core::machine::plan::crowd::kind_of;
+use tatara_core::machine::plan::failure_domain_spread::kind_of;
 use tatara_core::machine::plan::placement::{self, Candidate, Demand, choose};
 use tatara_core::machine::{
     Contact, GatewayView, Infrastructure, Observed, Placement, Stuck, VirtualMachine, must_ask,

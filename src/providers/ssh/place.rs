@@ -15,7 +15,7 @@ use tatara_core::api::{Host, MachineProviderSpec, SshMachineProviderSpec};
 use tatara_core::host::PowerState;
 use tatara_core::machine::kind::PlaceKind;
 use tatara_core::machine::plan::claim::{self, Chooser};
-use tatara_core::machine::plan::crowd::kind_of;
+use tatara_core::machine::plan::failure_domain_spread::kind_of;
 use tatara_core::machine::{
     Contact, HostChoice, Infrastructure, Observed, Placement, Stuck, Unheld,
 };

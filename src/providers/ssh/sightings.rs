@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tatara_core::machine::live::witness::Sighting;
+use tatara_core::machine::live::init_evidence::Sighting;
 use tatara_core::node::{Observation, Ownership};
 
 /// The last observations of all Hosts.

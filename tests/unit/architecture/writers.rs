@@ -39,7 +39,7 @@ const OTHERS: [(&str, &[&str], &str); 6] = [
         "what it observes",
     ),
     (
-        "controllers/whose.rs",
+        "controllers/ownership.rs",
         &["Reason", "deletion_timestamp"],
         "whose object it is, before each pass",
     ),

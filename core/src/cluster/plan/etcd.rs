@@ -9,7 +9,7 @@ use crate::api::Cluster;
 use crate::api::cluster::Turn;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::control_plane::health::Verdict;
-use crate::control_plane::orphan::{self, Kept};
+use crate::control_plane::orphaned_members::{self, Kept};
 use crate::control_plane::{Member, MemberId, Members, Obstacle, quorum};
 use crate::remedy;
 
@@ -59,7 +59,7 @@ pub fn without_machine(
     verdict: &Result<Timestamp, Kept>,
 ) -> Finding {
     let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
-    let message = orphan::message(&namespace, &name, member, verdict);
+    let message = orphaned_members::message(&namespace, &name, member, verdict);
     Finding::no(ETCD, Reason::MemberWithoutMachine, message)
 }
 
@@ -111,7 +111,8 @@ fn stranger<'a>(
                 "the other members were not asked yet".into(),
             ))
         };
-        let verdict = facts.map_or_else(unread, |facts| orphan::removable(members, facts));
+        let verdict =
+            facts.map_or_else(unread, |facts| orphaned_members::removable(members, facts));
         let verdict = verdict.and_then(|since| match waits(observed) {
             Some(why) => Err(Kept::Busy(why.into())),
             None => Ok(since),

@@ -255,7 +255,7 @@ fn is_deleted(observed: &Observed) -> bool {
 
 fn answered(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
     let mut plan = match &seen.owner {
-        _ if consumer(observed).is_none() && !observed.twins.address.is_empty() => {
+        _ if consumer(observed).is_none() && !observed.duplicates.address.is_empty() => {
             // whatever the server says, another Host speaks for it too
             twin(observed, seen).unwrap_or_else(|| free(observed, seen))
         }
@@ -322,7 +322,9 @@ fn clean(observed: &Observed, seen: &Observation, now: Timestamp) -> Plan {
 
 /// Something of it is another Host's as well.
 fn twin(observed: &Observed, seen: &Observation) -> Option<Plan> {
-    let why = observed.twins.problem(&observed.host, Some(&seen.facts))?;
+    let why = observed
+        .duplicates
+        .problem(&observed.host, Some(&seen.facts))?;
     Some(unavailable(State::Quarantined, why.reason, why.message()))
 }
 
@@ -351,7 +353,7 @@ fn free(observed: &Observed, seen: &Observation) -> Plan {
         findings: vec![Finding::yes(
             ConditionType::Available,
             Reason::Available,
-            observed.twins.note(),
+            observed.duplicates.note(),
         )],
         state: State::Available,
         ..Plan::default()

@@ -19,7 +19,7 @@ const FENCE_AFTER: SignedDuration = SignedDuration::from_secs(30);
 /// Whether Tatara controls its power: it has a BMC that no other Host has, and is not in maintenance.
 pub fn is_driven(observed: &Observed) -> bool {
     let spec = &observed.host.spec;
-    spec.bmc.is_some() && !spec.maintenance && observed.twins.bmc.is_empty()
+    spec.bmc.is_some() && !spec.maintenance && observed.duplicates.bmc.is_empty()
 }
 
 /// The next step of a host that is off.
@@ -65,8 +65,8 @@ pub fn off(observed: &Observed, now: Timestamp) -> Plan {
             let plan = unavailable(State::Maintenance, Reason::Deleting, message);
             left_off(plan, message)
         }
-        None if !observed.twins.address.is_empty() => {
-            let problem = observed.twins.problem(&observed.host, None);
+        None if !observed.duplicates.address.is_empty() => {
+            let problem = observed.duplicates.problem(&observed.host, None);
             let why = problem.unwrap_or_else(|| Why::new(Reason::DuplicateAddress, ""));
             let plan = unavailable(State::Quarantined, why.reason, why.message());
             left_off(
@@ -221,7 +221,7 @@ pub fn tell(observed: &Observed, plan: &mut Plan) {
 
 /// Whether the BMC can be used; `None` if it was not queried since the manager started, and the condition stays as it is.
 fn reachable(observed: &Observed) -> Option<Finding> {
-    if let [twin, ..] = observed.twins.bmc.as_slice() {
+    if let [twin, ..] = observed.duplicates.bmc.as_slice() {
         let message = format!(
             "spec.bmc.address and systemID are also those of Host {twin}: powering one off would power off the other, so \
              neither BMC is used; correct one, or set systemID of both to that of their own system"

@@ -152,7 +152,7 @@ fn obstacle(observed: &Observed) -> Option<String> {
                 .into(),
         );
     }
-    if !observed.twins.address.is_empty() {
+    if !observed.duplicates.address.is_empty() {
         return Some("another Host names the same server".into());
     }
     strangers(observed)

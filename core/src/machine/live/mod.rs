@@ -6,6 +6,7 @@
 pub mod claim;
 pub mod end;
 pub mod etcd;
+pub mod init_evidence;
 pub mod keys;
 pub mod node;
 pub mod record;
@@ -13,7 +14,6 @@ pub mod settings;
 pub mod turn;
 pub mod vacant;
 pub mod virtual_machine;
-pub mod witness;
 
 use super::observed::Observed;
 use crate::api::conditions::{ConditionType, Finding, Reason, Status};

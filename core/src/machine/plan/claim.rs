@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::super::kind::PlaceKind;
 use super::super::observed::Observed;
-use super::crowd::Crowd;
+use super::failure_domain_spread::Crowd;
 use super::requirements::unmet;
 use crate::api::conditions::{
     ConditionType, Reason, Severity, Status, find, is_false, is_true, reason_of,

@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::{Selector, SelectorExt as _};
 
 use super::claim::preference;
-use super::crowd::Crowd;
+use super::failure_domain_spread::Crowd;
 use crate::api::libvirt_machine_provider_spec::Interface;
 use crate::api::{LibvirtMachineProviderSpec, quantity};
 use crate::wire::Capacity;

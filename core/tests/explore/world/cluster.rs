@@ -11,7 +11,7 @@ use tatara_core::api::conditions::ConditionType;
 use tatara_core::cluster::plan::{Action, Plan, plan};
 use tatara_core::cluster::{Addons, Certificates, Fleet, Health, MachineFact, Moves, Observed};
 use tatara_core::control_plane::health::{Judgement, Verdict};
-use tatara_core::control_plane::orphan::{Facts, SILENT_FOR, is_idle};
+use tatara_core::control_plane::orphaned_members::{Facts, SILENT_FOR, is_idle};
 use tatara_core::control_plane::peers::{Sign, Watch};
 use tatara_core::control_plane::turn::{Step, give_back, hold, settle};
 use tatara_core::control_plane::{Member, MemberId, Members};
@@ -341,8 +341,11 @@ fn remove(doing: &mut Doing, id: MemberId) -> bool {
         let member = members.get(id)?.clone();
         let facts = facts(state, &members, &member);
         let cluster = cluster(&state.objects, cluster_value(state.objects.wants));
-        let judged =
-            tatara_core::cluster::live::stranger::may_remove(&cluster, (&members, &member), &facts);
+        let judged = tatara_core::cluster::live::orphaned_member::may_remove(
+            &cluster,
+            (&members, &member),
+            &facts,
+        );
         judged.ok()
     };
     let object = cluster(&doing.state.objects, cluster_value(0));

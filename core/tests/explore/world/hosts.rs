@@ -11,7 +11,7 @@ use tatara_core::control_plane::turn::{give_back, record_found};
 use tatara_core::host::guard::{ControlPlaneOrigin, guards, may_be_of_control_plane, may_have};
 use tatara_core::host::plan::{Action, Plan, plan};
 use tatara_core::host::released::{is_released, is_same};
-use tatara_core::host::{Consumer, Contact, ContactError, Observed, Owner, Twins};
+use tatara_core::host::{Consumer, Contact, ContactError, DuplicateHosts, Observed, Owner};
 use tatara_core::machine::is_begun;
 use tatara_core::node::{Attempts, Ownership};
 use tatara_core::proof::{Clean, InitProof, TurnIsOver};
@@ -144,7 +144,7 @@ fn observed(state: &State, which: usize) -> Observed {
     let owner = owner.filter(|owner| known.machines[*owner].exists);
     Observed {
         management: MANAGEMENT.into(),
-        twins: Twins::default(),
+        duplicates: DuplicateHosts::default(),
         bmc: None,
         is_missed: false,
         has_its_marker: false,

@@ -7,7 +7,7 @@ use tatara_core::control_plane::turn::{
 use tatara_core::machine::live::claim::{self, Choice, Claimant};
 use tatara_core::machine::live::etcd::{self, Removal};
 use tatara_core::machine::live::turn::{self, Outcome};
-use tatara_core::machine::live::{node, witness};
+use tatara_core::machine::live::{init_evidence, node};
 use tatara_core::machine::plan::update::unwell;
 use tatara_core::machine::plan::{Acquire, Action, Release};
 use tatara_core::machine::{Observed, Placement};
@@ -274,7 +274,7 @@ fn is_witnessed(state: &mut State, observed: &Observed) -> bool {
     let ended = state.memory.ended;
     let has_ended = |uid: &str| ended & 1 << build::of_uid(uid) != 0;
     let recorded = |_: &tatara_core::api::Machine| Some("a".to_owned());
-    if witness::machine(&machines, &observed.marker, has_ended, recorded).is_some() {
+    if init_evidence::machine(&machines, &observed.marker, has_ended, recorded).is_some() {
         return true;
     }
     let own = match &observed.placement {
@@ -294,7 +294,7 @@ fn is_witnessed(state: &mut State, observed: &Observed) -> bool {
         .collect();
     let sighting = |name: &str| {
         let (owner, begun) = state.memory.sighted[host_named(name)]?;
-        Some(witness::Sighting {
+        Some(init_evidence::Sighting {
             authority: begun.then(|| AUTHORITY.into()),
             owner: owner.map(|owner| marker(owner.into())),
         })
@@ -305,7 +305,7 @@ fn is_witnessed(state: &mut State, observed: &Observed) -> bool {
             .find(|one| one.metadata.uid.as_deref() == Some(uid))
             .cloned()
     };
-    let found = witness::host(
+    let found = init_evidence::host(
         &hosts,
         &observed.marker,
         Some(AUTHORITY),

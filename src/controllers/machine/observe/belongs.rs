@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
-use crate::controllers::whose::ProviderObject;
+use crate::controllers::ownership::ProviderObject;
 use crate::providers::ssh::claims;
 use crate::store::Stores;
 use tatara_core::api::names::{LABEL_CLUSTER, LABEL_CONTROL_PLANE};

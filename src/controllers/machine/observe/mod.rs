@@ -18,8 +18,8 @@ use tatara_core::api::conditions::{ConditionType, Reason, Status, find, is_true,
 use kube::ResourceExt;
 
 use super::{Machines, record, turn};
+use crate::controllers::ownership::ProviderObject;
 use crate::controllers::paused;
-use crate::controllers::whose::ProviderObject;
 use crate::controllers::workloads::Workloads;
 use crate::engine::ReconcileError;
 use crate::providers::ssh::claims;

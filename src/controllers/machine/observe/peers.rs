@@ -5,8 +5,8 @@ use std::sync::Arc;
 use kube::ResourceExt;
 
 use super::super::Machines;
+use crate::controllers::ownership::ProviderObject;
 use crate::controllers::paused::paused_by;
-use crate::controllers::whose::ProviderObject;
 use tatara_core::api::names::ANNOTATION_ADDONS_DUE;
 use tatara_core::api::{Cluster, Machine};
 use tatara_core::machine::{ObservedCluster, Peers};

@@ -19,7 +19,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, T
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use serde_json::{Value, json};
-use tatara::controllers::looked::Look;
+use tatara::controllers::live_read::Look;
 use tatara::controllers::machine_set::InFlight;
 use tatara_core::api::conditions::{self, ConditionType, is_true};
 use tatara_core::api::machine_deployment::Strategy;

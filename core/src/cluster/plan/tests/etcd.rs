@@ -1,7 +1,7 @@
 use k8s_openapi::jiff::Timestamp;
 
 use super::*;
-use crate::control_plane::orphan::Facts;
+use crate::control_plane::orphaned_members::Facts;
 use crate::control_plane::peers::{Received, Sign, Watch};
 use crate::control_plane::{Member, MemberHealth, Members};
 

@@ -274,7 +274,7 @@ fn an_orphan_behind_another_claim_is_registered_anew_and_not_patched() {
 fn a_server_that_two_hosts_speak_for_is_not_handed_out_and_no_reset_is_proposed() {
     for owner in [Ownership::Nobody, marked("here", "m")] {
         let mut observed = saying(&json!({}), owner);
-        observed.twins.address = vec!["default/h9".into()];
+        observed.duplicates.address = vec!["default/h9".into()];
         let says = ["192.0.2.10", "default/h9", "delete one of them"];
         expect(
             "twin",

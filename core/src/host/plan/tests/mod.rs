@@ -14,8 +14,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
+use super::super::duplicate_hosts::DuplicateHosts;
 use super::super::observed::{Consumer, Owner as Known};
-use super::super::twins::Twins;
 use super::*;
 use crate::api::Host;
 use crate::api::conditions::Status;
@@ -99,7 +99,7 @@ fn observed(change: &Value, contact: Contact) -> Observed {
     Observed {
         host: Arc::new(host),
         management: "here".into(),
-        twins: Twins::default(),
+        duplicates: DuplicateHosts::default(),
         contact,
         bmc: None,
         is_missed: false,

@@ -180,7 +180,7 @@ fn a_free_host_is_switched_off_only_by_policy_and_when_its_bmc_answers() {
         host(change, conditions, contact)
     };
     let twin = |mut observed: Observed| {
-        observed.twins.bmc = vec!["default/h9".into()];
+        observed.duplicates.bmc = vec!["default/h9".into()];
         observed
     };
     let off = [Action::SwitchOff];
@@ -286,7 +286,7 @@ fn no_power_is_cut_of_what_answers_or_is_not_let_go_or_is_not_ours_alone() {
     let mut gone = on(host(&claim("m", true), since_0, silent()));
     gone.consumer = Consumer::Missing;
     let mut twin = on(host(&claim("m", true), since_0, silent()));
-    twin.twins.bmc = vec!["default/h9".into()];
+    twin.duplicates.bmc = vec!["default/h9".into()];
     let mut kept = claim("m", true);
     kept["spec"]["maintenance"] = true.into();
     let strange = &[since_0[0], ("Clean", "False", "Orphaned")];
@@ -336,7 +336,7 @@ fn a_bmc_that_cannot_cut_the_power_is_named_with_its_reason() {
 #[test]
 fn one_bmc_of_two_hosts_is_said_on_both_and_never_asked() {
     let mut observed = host(&json!({ "spec": {} }), &[], silent());
-    observed.twins.bmc = vec!["default/h9".into()];
+    observed.duplicates.bmc = vec!["default/h9".into()];
     let plan = plan(&observed, at(0));
     let said = finding(&plan, "BMCReachable");
     assert_eq!(

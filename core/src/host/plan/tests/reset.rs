@@ -315,7 +315,7 @@ proptest! {
             observed.contact = if contact == "failed" { Contact::Failed(error) } else { Contact::NotAsked };
         }
         if twin {
-            observed.twins.address = vec!["default/h9".into()];
+            observed.duplicates.address = vec!["default/h9".into()];
         }
         observed.consumer = machine;
         if rival && consumer.is_some() {

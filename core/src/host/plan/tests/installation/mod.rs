@@ -101,7 +101,7 @@ fn an_installation_begins_only_for_who_names_the_disk_of_a_host_that_nobody_has(
     };
     let twin = {
         let mut observed = host(&asked(DISK), silent());
-        observed.twins.bmc = vec!["h9".into()];
+        observed.duplicates.bmc = vec!["h9".into()];
         observed
     };
     let cases: Vec<(&str, Observed, Option<&str>)> = vec![

@@ -187,7 +187,7 @@ impl World {
         host::Observed {
             host: Arc::new(host),
             management: "management".into(),
-            twins: crate::host::Twins::default(),
+            duplicates: crate::host::DuplicateHosts::default(),
             contact,
             bmc: None,
             is_missed: false,

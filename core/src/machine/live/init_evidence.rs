@@ -119,5 +119,5 @@ pub fn host(
 }
 
 #[cfg(test)]
-#[path = "witness_tests.rs"]
+#[path = "init_evidence_tests.rs"]
 mod tests;

@@ -258,5 +258,5 @@ fn only_we_wrote(meta: &ObjectMeta, list: &str, item: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "whose_tests.rs"]
+#[path = "ownership_tests.rs"]
 mod tests;

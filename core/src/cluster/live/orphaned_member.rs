@@ -9,7 +9,7 @@ use crate::api::Cluster;
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::ANNOTATION_PAUSED;
 use crate::cluster::plan::etcd::{removed, without_machine};
-use crate::control_plane::orphan::{self, Facts};
+use crate::control_plane::orphaned_members::{self, Facts};
 use crate::control_plane::{Member, MemberId, Members, quorum};
 
 /// Whether the Cluster, read live, may be changed still.
@@ -40,7 +40,8 @@ pub fn may_remove(
     (members, member): (&Members, &Member),
     facts: &Facts,
 ) -> Result<Timestamp, Finding> {
-    orphan::removable(members, facts).map_err(|kept| without_machine(cluster, member, &Err(kept)))
+    orphaned_members::removable(members, facts)
+        .map_err(|kept| without_machine(cluster, member, &Err(kept)))
 }
 
 /// What came of a removal.
@@ -82,7 +83,7 @@ mod tests {
 
     use super::*;
     use crate::control_plane::MemberHealth;
-    use crate::control_plane::orphan::SILENT_FOR;
+    use crate::control_plane::orphaned_members::SILENT_FOR;
     use crate::control_plane::peers::{Sign, Watch};
 
     const LOST: MemberId = MemberId(4);

@@ -16,7 +16,7 @@ use crate::api::host::{HostFacts, SshAccess};
 
 /// Other Hosts with something that must be a Host's own, as `namespace/name`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Twins {
+pub struct DuplicateHosts {
     /// With the same address and port, by the same way, in the same namespace.
     pub address: Vec<String>,
     /// With the same system of the same BMC: in the same namespace, or in another that has logged in there.
@@ -29,7 +29,7 @@ pub struct Twins {
     pub elsewhere: Vec<String>,
 }
 
-impl Twins {
+impl DuplicateHosts {
     /// Looks them up with `by`, which gives the Hosts under a key.
     pub fn find(
         host: &Host,

@@ -191,5 +191,5 @@ pub fn message(
 }
 
 #[cfg(test)]
-#[path = "orphan_tests.rs"]
+#[path = "orphaned_members_tests.rs"]
 mod tests;

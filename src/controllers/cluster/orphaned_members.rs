@@ -17,9 +17,9 @@ use crate::workload::Connectivity;
 use tatara_core::NodeView;
 use tatara_core::api::cluster::Turn;
 use tatara_core::api::{Cluster, Host, Hypervisor, Machine};
-use tatara_core::cluster::live::stranger::{self, Removal as Came};
+use tatara_core::cluster::live::orphaned_member::{self, Removal as Came};
 use tatara_core::cluster::{Fleet, MachineFact};
-use tatara_core::control_plane::orphan::{self, Facts};
+use tatara_core::control_plane::orphaned_members::{self, Facts};
 use tatara_core::control_plane::peers::{self, Connections, Watch};
 use tatara_core::control_plane::{Member, MemberId, Members};
 use tatara_core::pace::ETCD;
@@ -156,7 +156,7 @@ fn busy(namespace: &str, members: &Members, turn: &Turn, fleet: &Fleet) -> Optio
         .iter()
         .find(|machine| machine.uid().as_ref() == Some(&turn.machine));
     let waits = holder.is_some_and(|machine| waits_for_control_plane(machine));
-    (!orphan::is_idle(members, turn.action, waits)).then(|| {
+    (!orphaned_members::is_idle(members, turn.action, waits)).then(|| {
         let name = &turn.name;
         let look = remedy::describe_machine(namespace, name);
         format!("Machine {name} joins the control plane. If it does not proceed: {look}")
@@ -174,7 +174,7 @@ pub(super) async fn remove(
     id: MemberId,
 ) -> Result<ActionOutcome, ReconcileError> {
     let live = patch::live(&controller.base.engine, cluster).await?;
-    if !stranger::may_change(&live) {
+    if !orphaned_member::may_change(&live) {
         return Ok(ActionOutcome::Yes);
     }
     let other = vacant::hold(&controller.turns, &live).await?;
@@ -214,7 +214,7 @@ async fn remove_now(
     let answer = planes.remove(cluster, &members, id).await;
     let answer = answer.map_err(|Silence(why)| why);
     let left = planes.look(cluster).await.ok();
-    let came = stranger::came(cluster, (&member, since), answer, left.as_deref());
+    let came = orphaned_member::came(cluster, (&member, since), answer, left.as_deref());
     Ok(match came {
         Came::Done(finding) => {
             tracing::info!(cluster = %cluster.name_any(), member = %id, name = member.name, "removed an etcd member that belonged to no Machine");
@@ -243,7 +243,7 @@ async fn judge(
     // pages may take a while: what etcd shows is read after them, and what the watch has shown meanwhile counts as well
     let mut nodes_now = live_nodes(controller, cluster).await;
     let members = controller.control_planes.look(cluster).await;
-    let (members, member) = match stranger::listed(members, id) {
+    let (members, member) = match orphaned_member::listed(members, id) {
         Ok(Some(listed)) => listed,
         Ok(None) => return Ok(ControlFlow::Break(ActionOutcome::Yes)),
         Err(finding) => return Ok(ControlFlow::Break(ActionOutcome::Refused(finding))),
@@ -252,7 +252,7 @@ async fn judge(
         listed.extend(shown);
     }
     let facts = live_facts(controller, cluster, (&members, &member), &nodes_now, turn).await?;
-    let since = stranger::may_remove(cluster, (&members, &member), &facts);
+    let since = orphaned_member::may_remove(cluster, (&members, &member), &facts);
     Ok(match since {
         Ok(since) => ControlFlow::Continue(Removal {
             members,

@@ -9,7 +9,7 @@ use tatara_core::Key;
 use tatara_core::api::Host;
 use tatara_core::api::conditions::Reason;
 use tatara_core::api::host::HostFacts;
-use tatara_core::host::{Twins, is_same_server};
+use tatara_core::host::{DuplicateHosts, is_same_server};
 
 use crate::store::IndexKeys as _;
 
@@ -35,7 +35,7 @@ fn problem(host: &Host, hosts: &[Arc<Host>]) -> Option<Why> {
         let found = hosts.iter().filter(|host| host.keys().contains(key));
         found.cloned().collect()
     };
-    Twins::find(host, facts(host), by).problem(host, facts(host))
+    DuplicateHosts::find(host, facts(host), by).problem(host, facts(host))
 }
 
 #[test]
@@ -83,7 +83,10 @@ fn a_copied_disk_is_told_on_both_hosts_with_what_to_do() {
         machine_id: "33".into(),
         ..facts(&one).unwrap().clone()
     };
-    assert_eq!(Twins::find(&one, Some(&changed), by), Twins::default());
+    assert_eq!(
+        DuplicateHosts::find(&one, Some(&changed), by),
+        DuplicateHosts::default()
+    );
 }
 
 #[test]
@@ -102,7 +105,7 @@ fn another_namespace_keeps_no_host_back_and_is_named() {
             let found = all.iter().filter(|host| host.keys().contains(key));
             found.cloned().collect()
         };
-        let note = Twins::find(&ours, facts(&ours), by).note();
+        let note = DuplicateHosts::find(&ours, facts(&ours), by).note();
         assert!(note.contains("Host b/copy of another namespace"), "{note}");
     }
 }
@@ -146,7 +149,10 @@ fn the_bmc_of_another_namespace_counts_once_that_has_logged_in_there() {
             let found = all.iter().filter(|host| host.keys().contains(key));
             found.cloned().collect()
         };
-        assert_eq!(!Twins::find(&ours, None, by).bmc.is_empty(), is_twin);
+        assert_eq!(
+            !DuplicateHosts::find(&ours, None, by).bmc.is_empty(),
+            is_twin
+        );
     }
 }
 
@@ -211,7 +217,7 @@ fn hosts_that_may_mean_one_system_of_one_bmc_are_told() {
             found.cloned().collect()
         };
         assert_eq!(
-            !Twins::find(&one, None, by).bmc.is_empty(),
+            !DuplicateHosts::find(&one, None, by).bmc.is_empty(),
             is_twin,
             "{case}"
         );

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use secrecy::ExposeSecret;
 
 use super::ControlPlanes;
-use crate::controllers::whose::ProviderObject;
+use crate::controllers::ownership::ProviderObject;
 use crate::engine::Chain;
 use crate::etcd::Etcd;
 use crate::pki::kubeconfig;
@@ -27,7 +27,7 @@ const CLIENT: &str = "tatara-etcd-client";
 pub(super) const CLIENT_LIFE: SignedDuration = SignedDuration::from_hours(1);
 
 /// A control-plane machine on which kubeadm was started.
-pub(super) struct Seat {
+pub(super) struct EtcdEndpoint {
     /// Name of the Machine.
     pub(super) machine: String,
     /// Its address, which is that of its etcd's peer URL.
@@ -41,7 +41,7 @@ impl ControlPlanes {
     ///
     /// # Errors
     /// Why no etcd of this Cluster can be asked, as a message.
-    pub(super) async fn seats(&self, cluster: &Cluster) -> Result<Vec<Seat>, String> {
+    pub(super) async fn seats(&self, cluster: &Cluster) -> Result<Vec<EtcdEndpoint>, String> {
         let config = self.etcd_config(cluster).await?;
         let namespace = cluster.namespace().unwrap_or_default();
         let mut seats = Vec::new();
@@ -54,7 +54,7 @@ impl ControlPlanes {
                 let client = kube_client(config.clone(), route, &namespace);
                 client.map(Etcd::new).map_err(|error| error.to_string())
             });
-            seats.push(Seat {
+            seats.push(EtcdEndpoint {
                 machine: machine.name_any(),
                 address,
                 etcd,

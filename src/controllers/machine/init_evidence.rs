@@ -1,5 +1,5 @@
 //! What is asked, just before the turn is taken and before init is started, for evidence that another Machine has run `kubeadm
-//! init` for a Cluster: see [`tatara_core::machine::live::witness`].
+//! init` for a Cluster: see [`tatara_core::machine::live::init_evidence`].
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::observe::recorded_cluster;
 use super::turn::Turns;
 use tatara_core::api::conditions::{ConditionType, Finding};
 use tatara_core::api::{Host, Machine};
-use tatara_core::machine::live::witness::{Unread, host, machine, to_ask};
+use tatara_core::machine::live::init_evidence::{Unread, host, machine, to_ask};
 use tatara_core::machine::plan::doubt::{self, ClusterName};
 use tatara_core::machine::{Observed, Placement};
 

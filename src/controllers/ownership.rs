@@ -14,8 +14,8 @@ use crate::providers::ssh::claims;
 use crate::store::{IndexKeys, Stores};
 use tatara_core::api::conditions::{ConditionType, Finding, Reason};
 use tatara_core::api::names::{ANNOTATION_HYPERVISOR, FIELD_MANAGER, LABEL_CLUSTER};
+use tatara_core::api::ownership::{self, Place, Whose};
 use tatara_core::api::readable::unreadable;
-use tatara_core::api::whose::{self, Place, Whose};
 use tatara_core::api::{
     Cluster, Machine, MachineClass, MachineDeployment, MachineSet, MachineSpec,
 };
@@ -35,13 +35,13 @@ pub trait ProviderObject:
 
 impl ProviderObject for Cluster {
     fn whose(&self, _: &Stores) -> Whose {
-        whose::of_cluster(self)
+        ownership::of_cluster(self)
     }
 }
 
 impl ProviderObject for MachineClass {
     fn whose(&self, _: &Stores) -> Whose {
-        whose::of_class(self)
+        ownership::of_class(self)
     }
 }
 
@@ -76,8 +76,8 @@ fn of_machines<K: IndexKeys>(
     spec: &MachineSpec,
     place: Place,
 ) -> Whose {
-    if whose::says_itself(spec) {
-        return whose::of_machines(spec, place, None, None);
+    if ownership::says_itself(spec) {
+        return ownership::of_machines(spec, place, None, None);
     }
     let namespace = object.namespace().unwrap_or_default();
     let source = spec.provider_spec.value_from.as_ref();
@@ -90,7 +90,7 @@ fn of_machines<K: IndexKeys>(
     let class = class.and_then(|class| stores.machine_classes.get(&namespace, &class.name));
     let label = object.labels().get(LABEL_CLUSTER);
     let cluster = label.and_then(|name| stores.clusters.get(&namespace, name));
-    whose::of_machines(spec, place, class.as_deref(), cluster.as_deref())
+    ownership::of_machines(spec, place, class.as_deref(), cluster.as_deref())
 }
 
 /// Actions already taken on objects that are not ours: UID to generation. Lost at a restart; an existing Event is not
@@ -149,7 +149,7 @@ where
         }
         Whose::Foreign(_) => {}
     }
-    if done.looked != now && whose::bears_ours(object.meta()) {
+    if done.looked != now && ownership::bears_ours(object.meta()) {
         engine.must_lead()?;
         take_off(engine, object.as_ref()).await?;
         regarded.0.update(&uid, |done| done.looked = now);
@@ -170,7 +170,7 @@ where
     let Some(live) = live.filter(|live| live.uid() == known.uid()) else {
         return Ok(());
     };
-    let Some(mut change) = whose::taken_off(&live.metadata) else {
+    let Some(mut change) = ownership::taken_off(&live.metadata) else {
         return Ok(());
     };
     change["uid"] = json!(live.uid());
