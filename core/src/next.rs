@@ -5,9 +5,6 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
-/// A state that lasts for less is not written to a status, unless somebody acts on it.
-pub const TRANSIENT: Duration = Duration::from_secs(2);
-
 /// For how long what a new object lacks is taken to be on its way: people apply what belongs together in any order.
 const NEW: SignedDuration = SignedDuration::from_secs(60);
 

@@ -201,7 +201,7 @@ pub trait Controller: Send + Sync + 'static {
     }
 
     /// For how long a status is held back, because it is expected to change before anybody reads it: it is written only if
-    /// it lasts that long. Zero: it is written at once.
+    /// it lasts that long. Zero: it is written at once. Kinds that hold back go by `tatara_core::status_write`.
     fn holds_back(
         _observed: &Self::Observed,
         _old: &Self::Status,

@@ -1,7 +1,5 @@
 //! What the statuses of our kinds have in common.
 
-use std::collections::BTreeSet;
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde::Serialize;
 
@@ -20,17 +18,6 @@ pub trait ConditionedStatus: Clone + Default + PartialEq + Serialize + Send + Sy
 
     /// Sets its conditions, and the generation of the spec that they are about.
     fn report(&mut self, conditions: Vec<Condition>, generation: Option<i64>);
-
-    /// Whether it is about the same generation as another, and has the same conditions with the same status: their
-    /// reasons and messages may differ.
-    fn agrees_with(&self, other: &Self) -> bool {
-        let verdicts = |conditions: &[Condition]| {
-            let verdict = |c: &Condition| (c.type_.clone(), c.status.clone());
-            conditions.iter().map(verdict).collect::<BTreeSet<_>>()
-        };
-        self.generation() == other.generation()
-            && verdicts(self.conditions()) == verdicts(other.conditions())
-    }
 }
 
 macro_rules! reported {

@@ -7,11 +7,11 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::observed::{MachineFact, Observed};
 use super::plan::Plan;
-use crate::TRANSIENT;
 use crate::api::cluster::{ApiEndpoint, HeldTurn, MachineCounts, Turn, TurnAction};
-use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
+use crate::api::conditions::{self, ConditionType, Finding, Reason};
 use crate::api::machine_stage::TurnRequest;
 use crate::api::{Cluster, ClusterStatus};
+use crate::status_write::{CALM, WORDS, due};
 
 /// Conditions whose news is worth an Event.
 pub const EVENTS: &[ConditionType] = &[
@@ -32,37 +32,23 @@ pub fn is_news(old: &ClusterStatus, finding: &Finding) -> bool {
     }
 }
 
-/// For how long a status is held back of a Cluster that stays Ready, or gets more workers: how far these are stands on their
-/// MachineDeployments as well, and sooner.
-const GROWS: Duration = Duration::from_secs(10);
-
-/// For how long a status is held back: while the Cluster is on its way, or as ready as it was; nothing asks for a person, and
-/// what Machines read of it is as it was.
-pub fn holds_back(old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> Duration {
-    let asks = |finding: &Finding| {
-        let (condition, status) = (finding.condition, finding.status);
-        finding.reason().severity() == Severity::Warning
-            || finding.reason() == Reason::MemberRemoved
-            || (condition == ConditionType::Paused && status == Status::True)
-    };
-    let is_ready = |status: &ClusterStatus| is_true(status, ConditionType::Ready);
+/// For how long a status is held back. How far its workers are stands on their MachineDeployments as well, and sooner.
+pub fn holds_back(old: &ClusterStatus, new: &ClusterStatus) -> Duration {
     let is_read = read_by_others(old) != read_by_others(new);
-    if is_read || plan.findings.iter().any(asks) {
-        return Duration::ZERO;
-    }
-    match (is_ready(old), is_ready(new)) {
-        (false, true) => Duration::ZERO,
-        (true, true) if old.observed_generation == new.observed_generation => GROWS,
-        (true, false) if workers(old) < workers(new) => GROWS,
-        _ => TRANSIENT,
-    }
+    let of_control_plane = |status: &ClusterStatus| {
+        let ClusterStatus {
+            control_plane,
+            control_plane_turn,
+            ..
+        } = status.clone();
+        (control_plane, control_plane_turn)
+    };
+    let are_words = of_control_plane(old) == of_control_plane(new);
+    due(old, new, is_read, if are_words { WORDS } else { CALM })
 }
 
-fn workers(status: &ClusterStatus) -> i32 {
-    status.workers.as_ref().map_or(0, |workers| workers.desired)
-}
-
-fn read_by_others(status: &ClusterStatus) -> impl PartialEq {
+/// What its Machines, their planner and its profile read.
+fn read_by_others(status: &ClusterStatus) -> impl PartialEq + use<> {
     let holds = [
         ConditionType::CertificatesReady,
         ConditionType::ControlPlaneInitialized,

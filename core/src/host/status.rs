@@ -7,37 +7,29 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use super::guard::marked;
 use super::observed::{Contact, Observed};
 use super::plan::{Plan, State};
-use crate::TRANSIENT;
 use crate::api::bmc::BmcStatus;
-use crate::api::conditions::{ConditionType, Finding, Reason, Severity, Status};
+use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::api::host::{HostFacts, MarkerReference};
-use crate::api::reported::ConditionedStatus;
 use crate::api::{Host, HostStatus};
 use crate::host::PowerState;
+use crate::status_write::{WORDS, due};
 
-/// For how long a status is held back in which only words differ.
-const WORDS: Duration = Duration::from_secs(5);
+/// For how long a status is held back. That a free Host is claimed stands in `spec.consumerRef`, and what its Machine begins
+/// with follows in a moment.
+pub fn holds_back(old: &HostStatus, new: &HostStatus) -> Duration {
+    let is = |status: &HostStatus, state| status.state.as_deref() == Some(state_name(state));
+    let is_claimed = is(old, State::Available) && is(new, State::Claimed);
+    let is_read = !is_claimed && read_by_others(old) != read_by_others(new);
+    due(old, new, is_read, WORDS)
+}
 
-/// For how long a status is held back: while its state and what is known of its server and BMC are as they were, and nothing
-/// asks for a person. That a Machine claims it stands in `spec.consumerRef`, and what that Machine begins with follows in a
-/// moment.
-pub fn holds_back(old: &HostStatus, new: &HostStatus, plan: &Plan) -> Duration {
-    let told = |status: &HostStatus| HostStatus {
+/// What Machines choose a Host by, and people act on.
+fn read_by_others(status: &HostStatus) -> impl PartialEq + use<> {
+    HostStatus {
         reason: None,
         message: None,
         conditions: Vec::new(),
         ..status.clone()
-    };
-    let asks = |finding: &Finding| finding.reason().severity() == Severity::Warning;
-    let was_free = old.state.as_deref() == Some(state_name(State::Available));
-    if plan.findings.iter().any(asks) {
-        Duration::ZERO
-    } else if told(old) == told(new) && old.agrees_with(new) {
-        WORDS
-    } else if was_free && plan.state == State::Claimed {
-        TRANSIENT
-    } else {
-        Duration::ZERO
     }
 }
 
@@ -170,6 +162,7 @@ mod tests {
     use super::*;
     use crate::Next;
     use crate::api::conditions::merge;
+    use crate::status_write::CALM;
 
     #[test]
     fn what_is_said_of_an_installation_goes_with_it_unless_it_succeeded() {
@@ -236,26 +229,34 @@ mod tests {
             next: Next::OnChange,
         };
         let fine = plan(Reason::Claimed);
-        for (case, plan, new, expected) in [
-            ("used now", &fine, seen("Claimed", Reason::InUse, 5), WORDS),
+        for (case, new, expected) in [
+            ("the spec is seen", seen("Claimed", Reason::Clean, 5), WORDS),
+            ("used now", seen("Claimed", Reason::InUse, 5), CALM),
             (
                 "its state",
-                &fine,
                 seen("Releasing", Reason::Clean, 4),
                 Duration::ZERO,
             ),
             (
                 "a warning",
-                &plan(Reason::SshUnreachable),
-                seen("Claimed", Reason::InUse, 5),
+                seen("Claimed", Reason::SshUnreachable, 5),
                 Duration::ZERO,
             ),
         ] {
-            assert_eq!(holds_back(&old, &new, plan), expected, "{case}");
+            assert_eq!(holds_back(&old, &new), expected, "{case}");
         }
         let free = seen("Available", Reason::Clean, 4);
         let claimed = seen("Claimed", Reason::Clean, 4);
-        assert_eq!(holds_back(&free, &claimed, &fine), TRANSIENT, "a claim");
+        let told = |status: &HostStatus| HostStatus {
+            conditions: merge(
+                &status.conditions,
+                &fine.findings,
+                Some(5),
+                Timestamp::UNIX_EPOCH,
+            ),
+            ..status.clone()
+        };
+        assert_eq!(holds_back(&free, &told(&claimed)), CALM, "a claim");
         let silent = plan(Reason::SshUnreachable);
         let lost = seen("Quarantined", Reason::Clean, 4);
         for (old, new, plan, expected) in [

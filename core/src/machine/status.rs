@@ -8,10 +8,10 @@ use k8s_openapi::jiff::Timestamp;
 use super::observed::{Lookup, Observed, Placement};
 use super::plan::{Phase, Plan, marks, membership, stuck, terminal};
 use super::reported;
-use crate::TRANSIENT;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
 use crate::api::machine::{MachineStatus, MachineVersions};
 use crate::control_plane::component::Component;
+use crate::status_write::{CALM, WORDS, due, verdicts};
 
 /// Conditions whose news is worth an Event.
 pub const EVENTS: &[ConditionType] = &[
@@ -66,67 +66,63 @@ const KEPT: [ConditionType; 4] = [
     ConditionType::Healthy,
 ];
 
-/// For how long the status of a Machine is held back whose Node has appeared: it becomes Ready once its network is there.
-const NODE_STARTS: Duration = Duration::from_secs(5);
-
-/// For how long a status is held back through which a Machine only passes: it is under way, nothing asks for a person, and
-/// nothing was found out that others read: of a worker nobody reads the address of its host. A Node that has just appeared
-/// becomes Ready in a moment, which is worth one write.
-pub fn holds_back(
-    observed: &Observed,
-    old: &MachineStatus,
-    new: &MachineStatus,
-    plan: &Plan,
-) -> Duration {
-    let under_way = matches!(
-        plan.phase,
-        Phase::Pending | Phase::Provisioning | Phase::Bootstrapping | Phase::Deleting
-    );
-    let is_read = observed.machine.is_control_plane();
-    let told = |status: &MachineStatus| {
-        let MachineStatus {
-            node_ref,
-            addresses,
-            versions,
-            error_reason,
-            turn_request,
-            ..
-        } = status;
+/// For how long a status is held back. What a Machine is about stands nowhere else, so its words wait no longer than its
+/// progress; a Node that has just appeared becomes Ready once its network is there, which is worth one write.
+pub fn holds_back(is_control_plane: bool, old: &MachineStatus, new: &MachineStatus) -> Duration {
+    let phase = new.phase.as_deref();
+    let passes = PASSED.iter().any(|one| phase == Some(one.as_str()));
+    let awaits_network = [Phase::NotReady, Phase::Unknown].map(Phase::as_str);
+    let appears = old.node_ref.is_none() && awaits_network.iter().any(|one| phase == Some(*one));
+    let read = |status| {
         (
-            node_ref.clone(),
-            is_read.then(|| addresses.clone()),
-            versions.clone(),
-            error_reason.clone(),
-            turn_request.clone(),
+            read_by_others(status, is_control_plane),
+            (!passes).then(|| read_of_settled(status)),
         )
     };
-    // the end of a drain that was told is told too, before the machine is let go of
-    let was_draining = conditions::is_true(&old.conditions, ConditionType::Draining);
-    let ends_drain = |finding: &Finding| {
-        finding.condition == ConditionType::Draining
-            && finding.status != Status::True
-            && was_draining
-    };
-    let asks = |finding: &Finding| {
-        let is_paused =
-            finding.condition == ConditionType::Paused && finding.status == Status::True;
-        // what was done to a server is said, however soon the Machine is deleted after it
-        is_paused
-            || ends_drain(finding)
-            || finding.reason() == Reason::HostFenced
-            || finding.reason().severity() == Severity::Warning
-    };
-    let appears = matches!(plan.phase, Phase::NotReady | Phase::Unknown) && old.node_ref.is_none();
-    let is_same = under_way && told(old) == told(new);
-    if plan.findings.iter().any(asks) {
-        Duration::ZERO
-    } else if appears {
-        NODE_STARTS
-    } else if is_same {
-        TRANSIENT
+    let is_read = !appears && read(old) != read(new);
+    let time = due(old, new, is_read, CALM);
+    if appears && !time.is_zero() {
+        WORDS
     } else {
-        Duration::ZERO
+        time
     }
+}
+
+/// Phases through which a Machine only passes: nobody acts on the conditions that it has in them.
+const PASSED: [Phase; 4] = [
+    Phase::Pending,
+    Phase::Provisioning,
+    Phase::Bootstrapping,
+    Phase::Deleting,
+];
+
+/// What others read of any Machine. Of a worker nobody reads the address of its host.
+fn read_by_others(status: &MachineStatus, is_control_plane: bool) -> impl PartialEq + use<> {
+    let MachineStatus {
+        node_ref,
+        addresses,
+        versions,
+        error_reason,
+        turn_request,
+        ..
+    } = status.clone();
+    let addresses = is_control_plane.then_some(addresses);
+    (node_ref, addresses, versions, error_reason, turn_request)
+}
+
+/// What others read beside that of one that runs: sets and Clusters count by its conditions, planners grant by them, and its
+/// own next pass goes by how far an update is.
+fn read_of_settled(status: &MachineStatus) -> impl PartialEq + use<> {
+    let verdicts = verdicts(&status.conditions).into_iter();
+    let verdicts: Vec<_> = verdicts.map(|one| one.map(str::to_owned)).collect();
+    let change = status.change.as_ref();
+    (
+        verdicts,
+        change.map(|change| (change.step.clone(), change.begun)),
+        status.addresses.clone(),
+        status.phase.clone(),
+        status.settled_generation,
+    )
 }
 
 /// The status that follows from a plan; its conditions are those that stay although no finding is about them.
@@ -248,3 +244,7 @@ fn keeps(plan: &Plan, condition: &str) -> bool {
         && condition != ConditionType::Paused.as_str()
         && condition != ConditionType::HostIsGoneUsed.as_str()
 }
+
+#[cfg(test)]
+#[path = "status_tests.rs"]
+mod tests;

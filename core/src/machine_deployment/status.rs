@@ -5,44 +5,39 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::plan::Plan;
-use crate::TRANSIENT;
-use crate::api::conditions::{self, ConditionType, Finding, Reason, Severity, Status};
-use crate::api::reported::ConditionedStatus;
+use crate::api::conditions::{self, ConditionType, Finding, Reason};
 use crate::api::{MachineDeployment, MachineDeploymentStatus};
+use crate::status_write::{CALM, WORDS, due};
 
-/// For how long a status is held back in which only words differ: how far each Machine is stands on that Machine.
-const WORDS: Duration = Duration::from_secs(15);
-/// The same for numbers on the way: sets write theirs one after the other. Nobody acts on those of a deployment.
+/// For how long numbers on the way are held back: sets write theirs one after the other. Longer, and the status is older than
+/// the benchmarks permit; not at all, and a roll costs more writes than they do.
 const NUMBERS: Duration = Duration::from_millis(300);
 
-/// For how long a status is held back. The end is written at once, and so is what asks for a person.
+/// For how long a status is held back. Words that quote a warning of a Machine wait as long as progress.
 pub fn holds_back(
     old: &MachineDeploymentStatus,
     new: &MachineDeploymentStatus,
     plan: &Plan,
 ) -> Duration {
-    let counts = |status: &MachineDeploymentStatus| MachineDeploymentStatus {
-        phase: None,
-        conditions: Vec::new(),
-        whys: Vec::new(),
-        ..status.clone()
-    };
-    let asks = |finding: &Finding| finding.reason().severity() == Severity::Warning;
-    let is_end = |finding: &Finding| {
-        finding.condition == ConditionType::Ready && finding.status == Status::True
-    };
     // the next pass counts its deadline from there, and would count it from before an edit
     let is_anew = old.work_since.is_some() && old.work_since != new.work_since;
     // the scale subresource, and with it an autoscaler, reads the selector
-    let is_read = old.label_selector != new.label_selector;
-    if is_anew || is_read || plan.findings.iter().any(asks) {
-        Duration::ZERO
-    } else if counts(old) == counts(new) && old.agrees_with(new) {
-        if plan.warns { TRANSIENT } else { WORDS }
-    } else if plan.findings.iter().any(is_end) {
-        Duration::ZERO
+    let is_read = is_anew || old.label_selector != new.label_selector;
+    let time = due(old, new, is_read, if plan.warns { CALM } else { WORDS });
+    if numbers(old) == numbers(new) {
+        time
     } else {
-        NUMBERS
+        time.min(NUMBERS)
+    }
+}
+
+fn numbers(status: &MachineDeploymentStatus) -> MachineDeploymentStatus {
+    MachineDeploymentStatus {
+        phase: None,
+        conditions: Vec::new(),
+        whys: Vec::new(),
+        observed_generation: None,
+        ..status.clone()
     }
 }
 

@@ -5,38 +5,30 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::plan::Plan;
-use crate::TRANSIENT;
 use crate::api::conditions::{self, ConditionType, Finding, Severity, Status};
-use crate::api::reported::ConditionedStatus;
 use crate::api::{MachineSet, MachineSetStatus};
+use crate::status_write::{CALM, WORDS, due};
 
-/// For how long a status is held back in which only words differ: how far each Machine is stands on that Machine.
-const WORDS: Duration = Duration::from_secs(15);
-
-/// For how long a status is held back: while the numbers of its Machines are as they were, and nothing asks for a person. Its
-/// deployment goes by these numbers, so a change of them is written at once.
+/// For how long a status is held back. Words that quote a warning of a Machine wait as long as progress.
 pub fn holds_back(old: &MachineSetStatus, new: &MachineSetStatus, plan: &Plan) -> Duration {
-    let counts = |status: &MachineSetStatus| MachineSetStatus {
+    let is_read = read_by_others(old) != read_by_others(new);
+    due(old, new, is_read, if plan.warns { CALM } else { WORDS })
+}
+
+/// What its deployment goes by: the numbers, which edit they are about, and whether it is held back from making Machines.
+/// Autoscalers read the selector.
+fn read_by_others(status: &MachineSetStatus) -> impl PartialEq + use<> {
+    let of = |type_| conditions::find(&status.conditions, type_);
+    let held = of(ConditionType::ScalingUp).map(|up| (up.status.clone(), up.reason.clone()));
+    // another text while all are ready says that an update fails, or does no longer
+    let ready = of(ConditionType::MachinesReady).filter(|said| said.status == Status::True);
+    let ready = ready.map(|said| said.message.clone());
+    let counts = MachineSetStatus {
         last_progress_time: None,
         conditions: Vec::new(),
         ..status.clone()
     };
-    let asks = |finding: &Finding| finding.reason().severity() == Severity::Warning;
-    // all are ready before and after: another text says that an update fails, or does no longer
-    let ready = |status: &MachineSetStatus| {
-        let said = conditions::find(&status.conditions, ConditionType::MachinesReady);
-        said.filter(|said| said.status == Status::True)
-            .map(|said| said.message.clone())
-    };
-    let is_told = ready(old)
-        .zip(ready(new))
-        .is_some_and(|(old, new)| old != new);
-    let are_words = counts(old) == counts(new) && old.agrees_with(new) && !is_told;
-    if are_words && !plan.findings.iter().any(asks) {
-        if plan.warns { TRANSIENT } else { WORDS }
-    } else {
-        Duration::ZERO
-    }
+    (counts, held, ready)
 }
 
 /// Whether a finding is published as an Event. A set of a deployment does not repeat what that tells of the same Machines:
@@ -156,7 +148,7 @@ mod tests {
             "0/1 ready. Machine m: install it",
         );
         let [old, new] = [&before, &after].map(|plan| with(plan, 0, 1, 7));
-        for (warns, expected) in [(false, WORDS), (true, TRANSIENT)] {
+        for (warns, expected) in [(false, WORDS), (true, CALM)] {
             after.warns = warns;
             assert_eq!(holds_back(&old, &new, &after), expected);
         }

@@ -138,8 +138,8 @@ impl Controller for Clusters {
         cluster.status.as_ref()
     }
 
-    fn holds_back(_: &Observed, old: &ClusterStatus, new: &ClusterStatus, plan: &Plan) -> Duration {
-        status::holds_back(old, new, plan)
+    fn holds_back(_: &Observed, old: &ClusterStatus, new: &ClusterStatus, _: &Plan) -> Duration {
+        status::holds_back(old, new)
     }
 
     fn is_news(_: &Cluster, old: &ClusterStatus, _: &ClusterStatus, finding: &Finding) -> bool {

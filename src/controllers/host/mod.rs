@@ -123,8 +123,8 @@ impl Controller for Hosts {
         status::status(host, observed, plan)
     }
 
-    fn holds_back(_: &Observed, old: &HostStatus, new: &HostStatus, plan: &Plan) -> Duration {
-        status::holds_back(old, new, plan)
+    fn holds_back(_: &Observed, old: &HostStatus, new: &HostStatus, _: &Plan) -> Duration {
+        status::holds_back(old, new)
     }
 
     fn is_news(_: &Host, old: &HostStatus, new: &HostStatus, finding: &Finding) -> bool {

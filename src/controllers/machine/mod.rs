@@ -197,9 +197,9 @@ impl Controller for Machines {
         observed: &Observed,
         old: &MachineStatus,
         new: &MachineStatus,
-        plan: &Plan,
+        _: &Plan,
     ) -> Duration {
-        status::holds_back(observed, old, new, plan)
+        status::holds_back(observed.machine.is_control_plane(), old, new)
     }
 
     fn explain(

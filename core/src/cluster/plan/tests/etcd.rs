@@ -236,14 +236,13 @@ fn nothing_is_removed_from_a_cluster_that_is_paused_or_deleted_or_not_ours() {
 
 #[test]
 fn of_etcd_only_a_removal_is_an_event_and_it_is_written_at_once() {
+    use k8s_openapi::jiff::Timestamp;
+
     use crate::api::ClusterStatus;
+    use crate::api::conditions::merge;
     use crate::cluster::status::{holds_back, is_news};
     let before = ClusterStatus::default();
     let of = |reason| Finding::no(ConditionType::EtcdHealthy, reason, "");
-    let plan = |finding| Plan {
-        findings: vec![finding],
-        ..Plan::default()
-    };
     for (reason, is_event) in [
         (Reason::MemberRemoved, true),
         (Reason::MemberWithoutMachine, false),
@@ -251,8 +250,12 @@ fn of_etcd_only_a_removal_is_an_event_and_it_is_written_at_once() {
     ] {
         assert_eq!(is_news(&before, &of(reason)), is_event, "{reason}");
     }
-    let removed = plan(of(Reason::MemberRemoved));
-    assert!(holds_back(&before, &before, &removed).is_zero());
+    let findings = [of(Reason::MemberRemoved)];
+    let removed = ClusterStatus {
+        conditions: merge(&[], &findings, None, Timestamp::UNIX_EPOCH),
+        ..before.clone()
+    };
+    assert!(holds_back(&before, &removed).is_zero());
 }
 
 #[test]
