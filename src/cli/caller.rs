@@ -21,7 +21,7 @@ pub struct Caller {
     pub namespace: String,
     /// URL of its API server.
     pub server: String,
-    config: Config,
+    config: Box<Config>,
 }
 
 /// Why a request to the management cluster failed.
@@ -124,7 +124,7 @@ impl Caller {
     /// # Errors
     /// The kubeconfig cannot be used for that.
     pub fn in_the_name_of(&self, account: &str) -> Result<Self, ApiError> {
-        let mut config = self.config.clone();
+        let mut config = Config::clone(&self.config);
         config.auth_info.impersonate = Some(account.to_owned());
         // those of the account
         config.auth_info.impersonate_groups = None;
@@ -141,7 +141,7 @@ impl Caller {
                 client,
                 namespace,
                 server,
-                config,
+                config: Box::new(config),
             }),
             Err(source) => Err(ApiError::Unusable {
                 server,

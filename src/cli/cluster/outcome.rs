@@ -15,11 +15,10 @@ pub fn wishes(known: &Known) -> Vec<Wish> {
     let mut all = match trouble(known) {
         None | Some(Trouble::Reported { .. }) => return Vec::new(),
         Some(Trouble::Doubt(Doubt::Unreadable(..))) => vec![Wish::ReturnUnreadable],
-        // the Machine that is not wanted is deleted; its turn is returned on proof
-        Some(Trouble::Doubt(Doubt::TwoHolders(..))) => Vec::new(),
+        // of two holders the Machine that is not wanted is deleted; its turn is returned on proof
+        Some(Trouble::Doubt(Doubt::TwoHolders(..)) | Trouble::Unrecorded(_)) => Vec::new(),
         Some(Trouble::Doubt(_)) => known.records().into_iter().map(made_by).collect(),
         Some(Trouble::MadeTwice(by)) => by.into_iter().map(made_by).collect(),
-        Some(Trouble::Unrecorded(_)) => Vec::new(),
     };
     if known.marks().cluster.initialized.is_none() {
         let made = known.candidates().into_iter();

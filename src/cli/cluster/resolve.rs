@@ -67,10 +67,8 @@ fn refused(known: &Known, wish: &Wish) -> Option<String> {
     // a doubt may rest on what a host shows, which no object has
     let is_lost = matches!(wish, Wish::MadeBy(_)) && known.records().is_empty();
     let is_reported = matches!(trouble, Some(Trouble::Reported { .. }));
-    if !is_half_written(&both, wish)
-        && !(is_lost && is_reported)
-        && let Some(why) = in_no_doubt(known, trouble.as_ref())
-    {
+    let is_open = is_half_written(&both, wish) || (is_lost && is_reported);
+    if !is_open && let Some(why) = in_no_doubt(known, trouble.as_ref()) {
         return Some(why);
     }
     if next(&both, wish).is_none() {
