@@ -1,5 +1,5 @@
-//! Tatara turns machines that people own into Kubernetes clusters. What it decides, and the types of its API, are [`tatara_core`];
-//! [`tatara_redfish`] is its client of BMCs.
+//! Tatara turns machines that people own into Kubernetes clusters. What it decides, and the types
+//! of its API, are [`tatara_core`]; [`tatara_redfish`] is its client of BMCs.
 //!
 //! | module | what it holds |
 //! |---|---|

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use clap::Parser;
 use tatara::cli::{Cli, printable};
 
-/// A manager of thousands of Machines spends much of its time in the allocator (`make bench-simulated`). Its feature `no_thp`
-/// stays on: huge pages are half empty in one that has little to do (`make bench-idle`).
+/// A manager of thousands of Machines spends much of its time in the allocator (`make
+/// bench-simulated`). Its feature `no_thp` stays on: huge pages are half empty in one that has
+/// little to do (`make bench-idle`).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

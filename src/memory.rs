@@ -1,4 +1,5 @@
-//! A small memory of this process: what is known or was done of each object, by its UID. A restart forgets it.
+//! A small memory of this process: what is known or was done of each object, by its UID. A restart
+//! forgets it.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

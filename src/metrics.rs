@@ -78,7 +78,8 @@ pub struct Metrics {
     pub requests: Family<RequestLabels, Counter>,
     /// Objects that fail to decode, by kind.
     pub unreadable: Family<KindLabels, Gauge>,
-    /// Since when somebody has the turn of a control plane, in seconds since 1970; nothing where nobody has it.
+    /// Since when somebody has the turn of a control plane, in seconds since 1970; nothing where
+    /// nobody has it.
     pub turns: Family<TurnLabels, Gauge>,
     /// When each Machine entered its stage, by UID.
     since: Arc<Mutex<HashMap<String, (&'static str, Timestamp)>>>,

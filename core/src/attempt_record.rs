@@ -13,7 +13,8 @@ pub struct AttemptRecord {
     pub times: u32,
     /// Time of the last attempt.
     pub last: Option<Timestamp>,
-    /// Why the last one was refused, if it was; reported until another is answered, so that the condition does not flap.
+    /// Why the last one was refused, if it was; reported until another is answered, so that the
+    /// condition does not flap.
     pub refused: Option<Finding>,
     /// Hypervisors that a Machine has left, since it could not be made there.
     pub left: BTreeSet<String>,

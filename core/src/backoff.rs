@@ -27,13 +27,15 @@ pub fn delay(failures: u32, jitter: f64) -> Duration {
     })
 }
 
-/// The jitter of what has this key, such as the UID of a Machine: it differs between keys, and not between passes.
+/// The jitter of what has this key, such as the UID of a Machine: it differs between keys, and not
+/// between passes.
 pub fn jitter(key: &str) -> f64 {
     let sum: u32 = key.bytes().map(u32::from).sum();
     f64::from(sum % 100) / 100.0
 }
 
-/// What is left at `now` of the [`delay`] that began with the attempt of `last`. Without one nothing is waited for.
+/// What is left at `now` of the [`delay`] that began with the attempt of `last`. Without one
+/// nothing is waited for.
 pub fn left(failures: u32, jitter: f64, last: Option<Timestamp>, now: Timestamp) -> Duration {
     last.map_or(Duration::ZERO, |last| {
         // a clock that was set back makes no delay longer

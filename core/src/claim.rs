@@ -1,5 +1,5 @@
-//! Which Machine the claim of a Host names: by namespace, UID and name, never by one of these alone. UIDs can be read in
-//! provider IDs, and a Host can be made from the YAML of another.
+//! Which Machine the claim of a Host names: by namespace, UID and name, never by one of these
+//! alone. UIDs can be read in provider IDs, and a Host can be made from the YAML of another.
 
 use kube::ResourceExt;
 

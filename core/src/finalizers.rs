@@ -29,8 +29,8 @@ pub fn without<K: Resource<DynamicType = ()>>(object: &K, ours: &str) -> Vec<Str
         .collect()
 }
 
-/// The finalizers of an object that bears [`FINALIZER_IN_USE`] exactly while it is `needed`; `None` when
-/// it has just these.
+/// The finalizers of an object that bears [`FINALIZER_IN_USE`] exactly while it is `needed`; `None`
+/// when it has just these.
 pub fn held<K: Resource<DynamicType = ()>>(object: &K, needed: bool) -> Option<Vec<String>> {
     let is_held = object.finalizers().iter().any(|f| f == FINALIZER_IN_USE);
     match (needed, is_held) {

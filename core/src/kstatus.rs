@@ -1,16 +1,17 @@
-//! Completes the conditions of an object for programs that know none of our kinds: kstatus of sigs.k8s.io/cli-utils, which
-//! Flux and kpt judge objects by.
+//! Completes the conditions of an object for programs that know none of our kinds: kstatus of
+//! sigs.k8s.io/cli-utils, which Flux and kpt judge objects by.
 //!
-//! `Ready` exists as soon as anything is reported. While the desired state is not reached, one of two conditions is added, and
-//! removed afterwards: `Reconciling` if it is reached without a person, `Stalled` if a person has to act first.
+//! `Ready` exists as soon as anything is reported. While the desired state is not reached, one of
+//! two conditions is added, and removed afterwards: `Reconciling` if it is reached without a
+//! person, `Stalled` if a person has to act first.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
 
 use crate::api::conditions::{ConditionType, Reason, Severity, find};
 
-/// What was asked for may lack a part although the object is `Ready`: a Machine whose spec was edited to what its Node cannot
-/// follow, a Host whose BMC cannot be used.
+/// What was asked for may lack a part although the object is `Ready`: a Machine whose spec was
+/// edited to what its Node cannot follow, a Host whose BMC cannot be used.
 const PARTS: [ConditionType; 4] = [
     ConditionType::UpToDate,
     ConditionType::BMCReachable,
@@ -45,9 +46,11 @@ pub fn complete(
     conditions
 }
 
-/// Which of the two to add, and the condition that explains it; `None` if the desired state is reached, or it is paused.
+/// Which of the two to add, and the condition that explains it; `None` if the desired state is
+/// reached, or it is paused.
 fn expected(conditions: &[Condition]) -> Option<(ConditionType, &Condition)> {
-    // whoever paused it knows, and nothing comes of waiting; under spec.paused a MachineDeployment is scaled all the same
+    // whoever paused it knows, and nothing comes of waiting; under spec.paused a MachineDeployment
+    // is scaled all the same
     let paused = find(conditions, ConditionType::Paused).filter(|c| c.status == "True");
     if paused.is_some_and(|condition| condition.reason != Reason::PausedBySpec.as_str()) {
         return None;

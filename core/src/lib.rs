@@ -1,5 +1,6 @@
-//! What is decided, and the types of the API: no I/O, no clock, no client. Its manifest names no crate that has any
-//! (`hack/lint` looks at what these need in turn), and `clippy.toml` beside it refuses what the standard library has.
+//! What is decided, and the types of the API: no I/O, no clock, no client. Its manifest names no
+//! crate that has any (`hack/lint` looks at what these need in turn), and `clippy.toml` beside it
+//! refuses what the standard library has.
 //!
 //! | module | what it holds |
 //! |---|---|

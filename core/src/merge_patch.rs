@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-/// The merge patch (RFC 7396) from `have` to `wanted`: removed fields are null, because omitted ones would remain.
+/// The merge patch (RFC 7396) from `have` to `wanted`: removed fields are null, because omitted
+/// ones would remain.
 pub fn replacement(have: &Value, wanted: &Value) -> Value {
     let (Value::Object(have), Value::Object(wanted)) = (have, wanted) else {
         return wanted.clone();

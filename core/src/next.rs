@@ -5,7 +5,8 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
-/// For how long what a new object lacks is taken to be on its way: people apply what belongs together in any order.
+/// For how long what a new object lacks is taken to be on its way: people apply what belongs
+/// together in any order.
 const NEW: SignedDuration = SignedDuration::from_secs(60);
 
 /// For how long yet an object is new; `None` if it is not.

@@ -25,10 +25,11 @@ pub struct NodeChange {
 /// Whether pods may be scheduled on a Node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling {
-    /// Cordoned, and kept from the cluster autoscaler. [`ANNOTATION_CORDONED`] records it, unless somebody else had done it
-    /// before.
+    /// Cordoned, and kept from the cluster autoscaler. [`ANNOTATION_CORDONED`] records it, unless
+    /// somebody else had done it before.
     Cordoned,
-    /// Uncordoned, and left to the autoscaler again, as far as that annotation says that it was Tatara's act.
+    /// Uncordoned, and left to the autoscaler again, as far as that annotation says that it was
+    /// Tatara's act.
     Restored,
 }
 
@@ -41,8 +42,8 @@ impl From<Scheduling> for NodeChange {
     }
 }
 
-/// The merge patch that makes `node` as wanted, under the resourceVersion that was read; `None` when
-/// it is so already.
+/// The merge patch that makes `node` as wanted, under the resourceVersion that was read; `None`
+/// when it is so already.
 pub fn patch_for(node: &Node, change: &NodeChange) -> Option<Value> {
     let meta = &node.metadata;
     let spec = node.spec.clone().unwrap_or_default();

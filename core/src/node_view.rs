@@ -21,8 +21,8 @@ pub struct NodeView {
     pub deleting: bool,
     /// `spec.providerID`, by which its Machine is found.
     pub provider_id: Option<String>,
-    /// Condition Ready: `None` when the workload cluster's control plane does not know (`Unknown`, or not
-    /// reported yet).
+    /// Condition Ready: `None` when the workload cluster's control plane does not know (`Unknown`,
+    /// or not reported yet).
     pub ready: Option<bool>,
     /// Since when Ready has its status.
     pub ready_since: Option<Timestamp>,
@@ -134,7 +134,8 @@ impl NodeView {
         }
     }
 
-    /// Whether the workload cluster's control plane lost its kubelet: nothing on it can be told to stop.
+    /// Whether the workload cluster's control plane lost its kubelet: nothing on it can be told to
+    /// stop.
     pub fn is_unreachable(&self) -> bool {
         self.ready.is_none() && self.ready_reason == "NodeStatusUnknown"
     }

@@ -1,7 +1,7 @@
 //! Evidence that nothing of a Machine runs any more where it ran. Pure.
 //!
-//! That no Host shows a claim, that a Node is missing or that nothing answers is no evidence. Whatever
-//! cannot be undone takes one of these as an argument, so that the compiler asks for it:
+//! That no Host shows a claim, that a Node is missing or that nothing answers is no evidence.
+//! Whatever cannot be undone takes one of these as an argument, so that the compiler asks for it:
 //!
 //! | act | takes | made from |
 //! |---|---|---|
@@ -10,8 +10,9 @@
 //! | the Node is deleted, the finalizer removed | [`Over`] | these, the user's time limit, kubelet stopped for good |
 //! | a later turn (join, removal) is returned | [`MemberProof`] | a list of etcd's members that the quorum confirmed |
 //!
-//! These three can only be created from a [`Proof`]. Its constructors take what was read; where one takes a `bool`, the
-//! caller has determined it, and the comment of the constructor says what it means.
+//! These three can only be created from a [`Proof`]. Its constructors take what was read; where one
+//! takes a `bool`, the caller has determined it, and the comment of the constructor says what it
+//! means.
 
 use serde::Serialize;
 
@@ -22,12 +23,13 @@ use crate::power::PowerState;
 /// Why nothing of a Machine runs any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Evidence {
-    /// The record on the host shows that Tatara's reset of this Machine succeeded: its last step removes the marker, after
-    /// all else was checked.
+    /// The record on the host shows that Tatara's reset of this Machine succeeded: its last step
+    /// removes the marker, after all else was checked.
     Reset,
     /// The host answers from an operating system that we installed after its release.
     Reinstalled,
-    /// The host has no marker, unit, kubelet or etcd data of this Machine, and kubeadm was never started for it.
+    /// The host has no marker, unit, kubelet or etcd data of this Machine, and kubeadm was never
+    /// started for it.
     NeverStarted,
     /// Its BMC reports, in a live query, that the host is off.
     PoweredOff,
@@ -35,11 +37,14 @@ pub enum Evidence {
     VirtualMachineDeleted,
     /// The user wrote `tatara.dev/host-is-gone` with the UID of this Machine.
     UserSaysGone,
-    /// A simulated machine, which exists in the manager's memory only, and ends with the manager at the latest.
+    /// A simulated machine, which exists in the manager's memory only, and ends with the manager at
+    /// the latest.
     Simulated,
-    /// The time limit `hostReleaseTimeoutSeconds`, an act of the user that was given before, has passed.
+    /// The time limit `hostReleaseTimeoutSeconds`, an act of the user that was given before, has
+    /// passed.
     TimeLimit,
-    /// The kubelet is stopped and disabled, no process of a pod runs, and the data is kept as `wipePolicy: retain` says.
+    /// The kubelet is stopped and disabled, no process of a pod runs, and the data is kept as
+    /// `wipePolicy: retain` says.
     KubeletStopped,
 }
 
@@ -60,8 +65,9 @@ pub struct HostIsGone<'a> {
 }
 
 impl Proof {
-    /// From the state of a host, read live. `begun`: kubeadm was started for the Machine, according to records elsewhere; a
-    /// host that lost its disk shows no trace either, and may get its disk back.
+    /// From the state of a host, read live. `begun`: kubeadm was started for the Machine, according
+    /// to records elsewhere; a host that lost its disk shows no trace either, and may get its disk
+    /// back.
     ///
     /// # Errors
     /// Why the host proves nothing, as a message.
@@ -120,7 +126,8 @@ impl Proof {
         Self::when(!is_begun, machine_uid, Evidence::NeverStarted)
     }
 
-    /// A host that answers from the operating system which was installed on it after this Machine had released it.
+    /// A host that answers from the operating system which was installed on it after this Machine
+    /// had released it.
     pub fn of_installation(machine_uid: &str, wanted: &str, seen: &Observation) -> Option<Self> {
         let is_new = seen.installation.as_deref() == Some(wanted);
         let is_empty = seen.owner == Ownership::Nobody && seen.occupied.is_empty();
@@ -154,7 +161,8 @@ impl Proof {
         Self::when(has_passed, machine_uid, Evidence::TimeLimit)
     }
 
-    /// A host with `wipePolicy: retain`, whose kubelet is stopped and disabled, and which runs no process of a pod.
+    /// A host with `wipePolicy: retain`, whose kubelet is stopped and disabled, and which runs no
+    /// process of a pod.
     pub fn of_retained(machine_uid: &str, is_retained: bool) -> Option<Self> {
         Self::when(is_retained, machine_uid, Evidence::KubeletStopped)
     }
@@ -198,7 +206,8 @@ macro_rules! accepted {
 }
 
 accepted! {
-    /// Nothing of the Machine is on the host: it may be handed out, and the Machine may claim another.
+    /// Nothing of the Machine is on the host: it may be handed out, and the Machine may claim
+    /// another.
     Clean: Reset | Reinstalled | NeverStarted
 }
 accepted! {
@@ -206,7 +215,8 @@ accepted! {
     Ended: Reset | Reinstalled | NeverStarted | PoweredOff | VirtualMachineDeleted | UserSaysGone | Simulated
 }
 accepted! {
-    /// The Machine is over: its Node and its finalizer may be removed. Its host may have to stay quarantined.
+    /// The Machine is over: its Node and its finalizer may be removed. Its host may have to stay
+    /// quarantined.
     Over: Reset | Reinstalled | NeverStarted | PoweredOff | VirtualMachineDeleted | UserSaysGone | Simulated | TimeLimit | KubeletStopped
 }
 
@@ -217,14 +227,15 @@ impl Clean {
     }
 }
 
-/// Evidence that a Machine created the control plane of a Cluster, if neither object records it any more.
+/// Evidence that a Machine created the control plane of a Cluster, if neither object records it any
+/// more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InitProof(Marker);
 
 impl InitProof {
-    /// From the state of a host, read live: its marker, which names the Cluster and a Machine, records that `kubeadm init`
-    /// succeeded, and the host has the key of the Cluster's present CA. A Cluster that was created again under the same
-    /// name has another CA.
+    /// From the state of a host, read live: its marker, which names the Cluster and a Machine,
+    /// records that `kubeadm init` succeeded, and the host has the key of the Cluster's present CA.
+    /// A Cluster that was created again under the same name has another CA.
     pub fn of_host(management: &str, authority: Option<&str>, seen: &Observation) -> Option<Self> {
         let Ownership::Owner(owner) = &seen.owner else {
             return None;
@@ -257,8 +268,8 @@ pub enum MemberState {
 }
 
 impl MemberProof {
-    /// Of the member that has one of these addresses or names, from a list that was read after the turn was taken. `None` if
-    /// it is on its way: a learner, or not started.
+    /// Of the member that has one of these addresses or names, from a list that was read after the
+    /// turn was taken. `None` if it is on its way: a learner, or not started.
     pub fn of(
         machine_uid: &str,
         (addresses, names): (&[&str], &[&str]),
@@ -284,13 +295,15 @@ impl MemberProof {
 /// Why the control-plane turn of a Machine may be returned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum TurnIsOver {
-    /// The control plane is recorded as initialised: there is no second init, whichever Machine has the turn.
+    /// The control plane is recorded as initialised: there is no second init, whichever Machine has
+    /// the turn.
     Recorded,
     /// Nothing of the Machine runs, or will.
     Proven(Ended),
     /// What a later turn is for has ended: its etcd member votes, or is removed.
     Member(MemberProof),
-    /// The Machine with this UID does not exist, and its turn is a later one: etcd itself guards what it was for.
+    /// The Machine with this UID does not exist, and its turn is a later one: etcd itself guards
+    /// what it was for.
     Vacant(String),
 }
 

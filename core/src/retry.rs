@@ -1,6 +1,7 @@
 //! Whether a user requests an immediate retry, with the annotation `tatara.dev/retry`.
 //!
-//! Attempts and their pauses are kept in memory, and so is the value that was acted upon: a restart tries at once anyway.
+//! Attempts and their pauses are kept in memory, and so is the value that was acted upon: a restart
+//! tries at once anyway.
 
 use std::collections::HashMap;
 
@@ -13,8 +14,8 @@ use crate::api::names::ANNOTATION_RETRY;
 pub struct Retries(HashMap<String, Option<String>>);
 
 impl Retries {
-    /// Whether the annotation has a value that it did not have before. The value at the first pass does not count, because
-    /// the start of this process has retried already.
+    /// Whether the annotation has a value that it did not have before. The value at the first pass
+    /// does not count, because the start of this process has retried already.
     pub fn take(&mut self, object: &impl ResourceExt) -> bool {
         let value = object.annotations().get(ANNOTATION_RETRY).cloned();
         let is_asked = value.is_some();

@@ -1,5 +1,5 @@
-//! What the words of conditions say that a host shows of a control plane: for commands of people, which cannot ask hosts. That they
-//! say nothing proves nothing, so nothing is permitted by them.
+//! What the words of conditions say that a host shows of a control plane: for commands of people,
+//! which cannot ask hosts. That they say nothing proves nothing, so nothing is permitted by them.
 
 /// What the host of a Machine shows, against the records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -95,8 +95,8 @@ impl Trouble {
         )
     }
 
-    /// In its own words where somebody should look at it. How far one is that is on its way changes with each step, and is
-    /// said on the Machine alone.
+    /// In its own words where somebody should look at it. How far one is that is on its way changes
+    /// with each step, and is said on the Machine alone.
     fn words(&self) -> Option<String> {
         let says = match self.message.as_str() {
             "" => self.reason?.as_str(),
@@ -152,8 +152,9 @@ pub fn of_deployment(
     child.whys(&unready, findings, &status.whys)
 }
 
-/// The most urgent trouble, and how many more there are: "Machine cp66: port 6443 is in use by sshd; stop it (and 2 more
-/// Machines)". Most urgent is one that needs a person to continue, then a warning, then the oldest.
+/// The most urgent trouble, and how many more there are: "Machine cp66: port 6443 is in use by
+/// sshd; stop it (and 2 more Machines)". Most urgent is one that needs a person to continue, then a
+/// warning, then the oldest.
 pub fn worst<'a>(troubles: impl IntoIterator<Item = &'a Trouble>) -> Option<String> {
     let troubles: Vec<&Trouble> = troubles
         .into_iter()
@@ -168,7 +169,8 @@ pub fn worst<'a>(troubles: impl IntoIterator<Item = &'a Trouble>) -> Option<Stri
     })
 }
 
-/// What a MachineDeployment says whose template cannot be used: it has no Machine that could say it.
+/// What a MachineDeployment says whose template cannot be used: it has no Machine that could say
+/// it.
 pub fn of_pool(deployment: &MachineDeployment) -> Option<String> {
     let status = deployment.status.as_ref()?;
     let said = find(&status.conditions, ConditionType::Ready)?;

@@ -1,4 +1,5 @@
-//! Which whys the status of a child has: the child cuts its own words, and the objects above it repeat them.
+//! Which whys the status of a child has: the child cuts its own words, and the objects above it
+//! repeat them.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
@@ -56,8 +57,9 @@ impl<'a> Child<'a> {
 }
 
 impl Child<'_> {
-    /// The whys of its status, of those conditions that ask for a person, the dearest first: divided into cause and remedy
-    /// where a finding of this pass is, and as they were (`old`) where nothing was found out about a condition.
+    /// The whys of its status, of those conditions that ask for a person, the dearest first:
+    /// divided into cause and remedy where a finding of this pass is, and as they were (`old`)
+    /// where nothing was found out about a condition.
     pub fn whys(
         self,
         dearest_first: &[&Condition],
@@ -89,8 +91,8 @@ impl Child<'_> {
         whys
     }
 
-    /// The why of a condition, as it is in the status; of one that no pass has looked at since there are whys, cut from its
-    /// message.
+    /// The why of a condition, as it is in the status; of one that no pass has looked at since
+    /// there are whys, cut from its message.
     pub fn kept_or_cut(
         self,
         condition: &Condition,
@@ -119,7 +121,8 @@ impl Child<'_> {
         }
     }
 
-    /// Its first line, cut where that is too long, with the command that shows the whole. A remedy of its own stays.
+    /// Its first line, cut where that is too long, with the command that shows the whole. A remedy
+    /// of its own stays.
     fn shortened(self, why: &Why) -> (String, String) {
         let message = why.message();
         let line = first_line(&message);
@@ -152,8 +155,8 @@ fn first_line(message: &str) -> &str {
     lines.find(|line| !line.is_empty()).unwrap_or_default()
 }
 
-/// The beginning of a text, at most so many characters. Whole sentences; where one of several cases is cut, none of them stays,
-/// or it would pass for all there are.
+/// The beginning of a text, at most so many characters. Whole sentences; where one of several cases
+/// is cut, none of them stays, or it would pass for all there are.
 fn cut(text: &str, room: usize) -> &str {
     let limit = text.char_indices().nth(room);
     let Some((limit, _)) = limit else { return text };
@@ -177,8 +180,8 @@ fn cut(text: &str, room: usize) -> &str {
     whole_clauses(&text[..limit])
 }
 
-/// The beginning of a sentence that was cut anywhere, up to the end of a clause or the command that was cut: part of one does
-/// something else, or nothing.
+/// The beginning of a sentence that was cut anywhere, up to the end of a clause or the command that
+/// was cut: part of one does something else, or nothing.
 fn whole_clauses(text: &str) -> &str {
     let end = last_command(text).max(text.rfind("; "));
     let end = end.or_else(|| text.rfind(' '));

@@ -1,4 +1,5 @@
-//! What is said to a gateway, and what is read of its answers: of `gateway/wire`, which both are built from.
+//! What is said to a gateway, and what is read of its answers: of `gateway/wire`, which both are
+//! built from.
 
 pub use tatara_gateway_wire::read::{Amount, Capacity, Machine, Pool, Problem};
 pub use tatara_gateway_wire::{

@@ -8,7 +8,8 @@ pub fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, one: &str) ->
     format!("{count} {one}{ending}")
 }
 
-/// Whether a text means itself in a command: a name or UID, neither an option nor anything that a shell acts on.
+/// Whether a text means itself in a command: a name or UID, neither an option nor anything that a
+/// shell acts on.
 pub fn is_plain(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | ':' | '-');
     text.len() <= 253
@@ -16,8 +17,9 @@ pub fn is_plain(text: &str) -> bool {
         && text.chars().all(is_plain)
 }
 
-/// A value in a command for people to paste. What is not the name of an object of ours, which the API server has checked, may be
-/// chosen by a host, a workload cluster, a gateway or a user: one that is not plain is left for the reader to fill in.
+/// A value in a command for people to paste. What is not the name of an object of ours, which the
+/// API server has checked, may be chosen by a host, a workload cluster, a gateway or a user: one
+/// that is not plain is left for the reader to fill in.
 pub fn word(value: &str) -> &str {
     if is_plain(value) { value } else { "NAME" }
 }

@@ -1,5 +1,5 @@
-//! YAML that others wrote. An alias costs who reads it as much as the text that it stands for, so that a few hundred bytes can
-//! become gigabytes: what is read has limits, aliases followed.
+//! YAML that others wrote. An alias costs who reads it as much as the text that it stands for, so
+//! that a few hundred bytes can become gigabytes: what is read has limits, aliases followed.
 
 use serde::de::DeserializeOwned;
 use serde_saphyr::Options;
@@ -10,7 +10,8 @@ pub struct Limits {
     pub bytes: usize,
     /// Bytes of all keys and values, each alias as what it stands for.
     pub scalars: usize,
-    /// Keys, values, lists and maps, each alias as what it stands for. As a value that is decoded, a map of one takes 700 bytes.
+    /// Keys, values, lists and maps, each alias as what it stands for. As a value that is decoded,
+    /// a map of one takes 700 bytes.
     pub nodes: usize,
     /// Aliases.
     pub aliases: usize,
@@ -18,7 +19,8 @@ pub struct Limits {
     pub octal: bool,
 }
 
-/// A document that a program keeps for itself, such as kubeadm's of a cluster or a kubeconfig. They have 2 to 20 KiB, and no alias.
+/// A document that a program keeps for itself, such as kubeadm's of a cluster or a kubeconfig. They
+/// have 2 to 20 KiB, and no alias.
 pub const RECORD: Limits = Limits {
     bytes: 256 << 10,
     scalars: 512 << 10,
@@ -27,8 +29,8 @@ pub const RECORD: Limits = Limits {
     octal: false,
 };
 
-/// A stream of manifests. A ConfigMap has at most 1 MiB; definitions of kinds, the densest of what people apply, have 12 bytes to
-/// a node.
+/// A stream of manifests. A ConfigMap has at most 1 MiB; definitions of kinds, the densest of what
+/// people apply, have 12 bytes to a node.
 pub const MANIFESTS: Limits = Limits {
     bytes: 2 << 20,
     scalars: 4 << 20,
@@ -112,7 +114,8 @@ impl Limits {
     }
 }
 
-/// An error without words of the document: where it is (`at` is before the line), and that this is there.
+/// An error without words of the document: where it is (`at` is before the line), and that this is
+/// there.
 fn private(error: &serde_saphyr::Error, at: &str, what: &str) -> String {
     use serde_saphyr::Error::{
         AliasError, AliasExpansionLimitExceeded, AliasReplayLimitExceeded,

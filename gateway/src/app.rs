@@ -65,12 +65,13 @@ impl App {
         }
     }
 
-    /// Runs a change of a machine. Changes of one machine are serialized in the order of the requests, so that a retry
-    /// finds the result of the first request. A waiting change occupies no worker, and is dropped when its caller
-    /// disconnects.
+    /// Runs a change of a machine. Changes of one machine are serialized in the order of the
+    /// requests, so that a retry finds the result of the first request. A waiting change occupies
+    /// no worker, and is dropped when its caller disconnects.
     ///
     /// # Errors
-    /// `Error::Busy` when an earlier change holds the lock for 30 s; otherwise those of `work` and [`Libvirt::run`].
+    /// `Error::Busy` when an earlier change holds the lock for 30 s; otherwise those of `work` and
+    /// [`Libvirt::run`].
     pub async fn change<T, F>(self: &Arc<Self>, id: Uuid, work: F) -> machines::Result<T>
     where
         T: Send + 'static,
@@ -87,7 +88,8 @@ impl App {
     }
 }
 
-/// Locks. The order is always machine, pools, capacity. All but the first are taken on blocking workers.
+/// Locks. The order is always machine, pools, capacity. All but the first are taken on blocking
+/// workers.
 #[derive(Default)]
 pub struct Locks {
     /// Locks of machines that are being changed.
@@ -121,12 +123,14 @@ impl Locks {
         self.pools.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Exclusive lock: held while a pool is refreshed or an image deleted, so that no volume is created meanwhile.
+    /// Exclusive lock: held while a pool is refreshed or an image deleted, so that no volume is
+    /// created meanwhile.
     pub fn pools(&self) -> RwLockWriteGuard<'_, ()> {
         self.pools.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Held from the capacity check to the definition of the domain, so that no two creates allocate the same capacity.
+    /// Held from the capacity check to the definition of the domain, so that no two creates
+    /// allocate the same capacity.
     pub fn capacity(&self) -> MutexGuard<'_, ()> {
         self.capacity.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -57,7 +57,8 @@ pub struct Args {
     /// Size limit of an image
     #[arg(long, env = "TATARA_GATEWAY_IMAGE_LIMIT", default_value_t = 64 << 30, value_name = "BYTES")]
     pub image_limit: u64,
-    /// Bytes of a pool's file system reserved for running machines when an image is downloaded; at most 5 % of its size
+    /// Bytes of a pool's file system reserved for running machines when an image is downloaded; at
+    /// most 5 % of its size
     #[arg(long, env = "TATARA_GATEWAY_POOL_RESERVE", default_value_t = 1 << 30, value_name = "BYTES")]
     pub pool_reserve: u64,
     /// Directory of the machines' console logs, written by QEMU or virtlogd

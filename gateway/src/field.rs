@@ -62,10 +62,12 @@ pub fn name(field: &str, value: &str, longest: usize) -> Result {
     word(field, value, longest, "[a-z0-9-]", fits)
 }
 
-/// Requires a length of 1 to `longest` and the characters accepted by `fits`; `of` describes them in the message.
+/// Requires a length of 1 to `longest` and the characters accepted by `fits`; `of` describes them
+/// in the message.
 ///
 /// # Errors
-/// [`BadField`] when the value is empty, exceeds `longest` bytes, or has a character that `fits` rejects.
+/// [`BadField`] when the value is empty, exceeds `longest` bytes, or has a character that `fits`
+/// rejects.
 pub fn word(
     field: &str,
     value: &str,

@@ -1,4 +1,5 @@
-//! An HTTPS API for libvirt that runs next to libvirtd on each hypervisor. All durable state is in libvirt.
+//! An HTTPS API for libvirt that runs next to libvirtd on each hypervisor. All durable state is in
+//! libvirt.
 //!
 //! | module | content |
 //! |---|---|
@@ -12,8 +13,8 @@
 //! | [`auth`] | authentication: client certificates, bearer tokens, the Unix socket |
 //! | [`server`] | listeners, TLS, graceful shutdown |
 //!
-//! Code shared with the manager is in separate packages: `wire/`, the types of the protocol (here as [`api::types`]),
-//! and `net/`, the limits on unauthenticated connections.
+//! Code shared with the manager is in separate packages: `wire/`, the types of the protocol (here
+//! as [`api::types`]), and `net/`, the limits on unauthenticated connections.
 
 pub mod api;
 pub mod app;

@@ -1,4 +1,5 @@
-//! The volume that cloud-init reads at the first boot: data source `NoCloud`, a FAT file system labelled `cidata`.
+//! The volume that cloud-init reads at the first boot: data source `NoCloud`, a FAT file system
+//! labelled `cidata`.
 
 use std::io::{self, Cursor, Write};
 

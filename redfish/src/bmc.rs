@@ -27,7 +27,8 @@ impl Bmc {
     pub async fn open(access: &Access, pace: Pace) -> Result<Self, Error> {
         let mut http = Http::new(access, pace)?;
         let root = match http.read(ROOT).await {
-            // DSP0266: the service root needs no login; where it does, nothing is known before the login
+            // DSP0266: the service root needs no login; where it does, nothing is known before the
+            // login
             Err(Error::Refused {
                 status: 401 | 403, ..
             }) => ServiceRoot::default(),
@@ -109,8 +110,8 @@ impl Bmc {
         Ok(system.path.clone())
     }
 
-    /// Changes a resource. `If-Match` is sent when the BMC gave a version; on a conflict (412, 428) the
-    /// resource is read again, and the change is made once more.
+    /// Changes a resource. `If-Match` is sent when the BMC gave a version; on a conflict (412, 428)
+    /// the resource is read again, and the change is made once more.
     pub(super) async fn patch(&mut self, path: &str, change: &Value) -> Result<(), Error> {
         let version = self.http.get(path).await?.etag();
         let version = version.as_deref();

@@ -1,5 +1,5 @@
-//! The boot source override of a system. It is read back after each change: some BMCs keep an override as
-//! `Continuous` that was requested as `Once`.
+//! The boot source override of a system. It is read back after each change: some BMCs keep an
+//! override as `Continuous` that was requested as `Once`.
 
 use serde_json::json;
 
@@ -16,8 +16,8 @@ impl Bmc {
         Ok(current(&self.read_system().await?.0.boot))
     }
 
-    /// Makes the system boot from this device once, and returns the override as the BMC keeps it: one that it
-    /// keeps as `Continuous` must be removed with [`Bmc::boot_from_disk`].
+    /// Makes the system boot from this device once, and returns the override as the BMC keeps it:
+    /// one that it keeps as `Continuous` must be removed with [`Bmc::boot_from_disk`].
     ///
     /// # Errors
     /// The BMC cannot be reached, refuses the change, or accepts it and keeps the former value.
@@ -25,8 +25,8 @@ impl Bmc {
         self.set_boot(device.as_str(), "Once").await
     }
 
-    /// Makes the system boot from its own disk, unless it does so already. An override that remains, to the
-    /// network or a CD, could install over the data on the disk.
+    /// Makes the system boot from its own disk, unless it does so already. An override that
+    /// remains, to the network or a CD, could install over the data on the disk.
     ///
     /// # Errors
     /// The BMC cannot be reached, refuses the change, or accepts it and keeps the former value.

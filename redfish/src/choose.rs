@@ -53,8 +53,8 @@ fn or_nothing(list: &[String]) -> String {
     }
 }
 
-/// The power action to request. A BMC that does not list what it allows gets the usual one. Some BMCs
-/// answer 204 to any request and do nothing, so the power state is read back in any case.
+/// The power action to request. A BMC that does not list what it allows gets the usual one. Some
+/// BMCs answer 204 to any request and do nothing, so the power state is read back in any case.
 pub(super) fn reset_type(wish: Wish, allowed: &[String]) -> Result<&'static str, UnsupportedValue> {
     let ways = wish.ways();
     let mut offered = ways

@@ -14,7 +14,8 @@ use super::{Access, Error, Login, Pace};
 
 /// Limit of an answer in bytes: a BMC that sends more is faulty.
 const LARGEST: usize = 1 << 20;
-/// Limit of objects and of other values in an answer. As decoded values, eight bytes of an object take hundreds.
+/// Limit of objects and of other values in an answer. As decoded values, eight bytes of an object
+/// take hundreds.
 const OBJECTS: usize = 16 << 10;
 const VALUES: usize = 64 << 10;
 /// Limit of a BMC's error text in messages, in characters.
@@ -259,7 +260,8 @@ impl Http {
         }
     }
 
-    /// The body of an error, verbatim: as text, because some BMCs send no JSON. The password is removed from it.
+    /// The body of an error, verbatim: as text, because some BMCs send no JSON. The password is
+    /// removed from it.
     fn shown(&self, body: &[u8]) -> String {
         let text = String::from_utf8_lossy(body);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -278,7 +280,8 @@ impl Http {
     }
 }
 
-/// Whether a body has more in it than a BMC says, by the characters before each value; those in texts count as well.
+/// Whether a body has more in it than a BMC says, by the characters before each value; those in
+/// texts count as well.
 fn dense(body: &[u8]) -> Option<String> {
     let count = |marks: &[u8]| body.iter().filter(|byte| marks.contains(byte)).count();
     let counted = [(&b"{"[..], OBJECTS, "objects"), (b",[", VALUES, "values")];
@@ -288,7 +291,8 @@ fn dense(body: &[u8]) -> Option<String> {
     over.map(|(_, limit, what)| format!("it has more than {limit} {what}"))
 }
 
-/// Redirections within the BMC (an emulator's from a name to a UUID) are followed; the token is sent to no other server.
+/// Redirections within the BMC (an emulator's from a name to a UUID) are followed; the token is
+/// sent to no other server.
 fn same_server() -> redirect::Policy {
     redirect::Policy::custom(|attempt| {
         let first = attempt.previous().first().map(Url::origin);

@@ -1,9 +1,9 @@
 //! Redfish: power, boot device and virtual media of a server, through its BMC (baseboard management
 //! controller).
 //!
-//! A client for the few resources that Tatara needs (DMTF DSP0266, DSP2046). No BMC conforms to the standard
-//! in everything: each field may be missing or of another type, each change is read back, and the text of a
-//! BMC's error is shown verbatim.
+//! A client for the few resources that Tatara needs (DMTF DSP0266, DSP2046). No BMC conforms to the
+//! standard in everything: each field may be missing or of another type, each change is read back,
+//! and the text of a BMC's error is shown verbatim.
 //!
 //! | file | what it holds |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Session or basic authentication. A refused password is not tried again here, because a BMC may lock
-//! its user out after several attempts.
+//! Session or basic authentication. A refused password is not tried again here, because a BMC may
+//! lock its user out after several attempts.
 
 use reqwest::Method;
 use reqwest::header::HeaderValue;

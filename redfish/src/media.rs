@@ -10,7 +10,8 @@ impl Bmc {
     /// Inserts the image at this URL into the virtual CD drive, after ejecting what is in it.
     ///
     /// # Errors
-    /// The BMC cannot be reached, has no virtual CD drive, refuses the image, or does not report it as inserted.
+    /// The BMC cannot be reached, has no virtual CD drive, refuses the image, or does not report it
+    /// as inserted.
     pub async fn insert_cd(&mut self, image: &str) -> Result<(), Error> {
         let drive = self.drive().await?;
         if drive.inserted == Some(true) {

@@ -8,11 +8,12 @@ use super::{Bmc, Error};
 use tatara_core::host::PowerState;
 
 impl Bmc {
-    /// Changes the power as requested, and waits until the BMC reports it. Does nothing if the power is so
-    /// already, except for [`Wish::Restart`].
+    /// Changes the power as requested, and waits until the BMC reports it. Does nothing if the
+    /// power is so already, except for [`Wish::Restart`].
     ///
     /// # Errors
-    /// The BMC cannot be reached, does not offer or refuses the action, or does not report the power state in time.
+    /// The BMC cannot be reached, does not offer or refuses the action, or does not report the
+    /// power state in time.
     pub async fn bring(&mut self, wish: Wish) -> Result<(), Error> {
         let mut failures = 0;
         loop {
@@ -22,8 +23,8 @@ impl Bmc {
             }
             match self.ask(wish, &system).await {
                 Ok(()) => return self.await_power(wish).await,
-                // busy, the connection was lost, or another change is under way (409): the power state is
-                // read before the next attempt
+                // busy, the connection was lost, or another change is under way (409): the power
+                // state is read before the next attempt
                 Err(error) if failures + 1 < self.http.pace.attempts && may_pass(&error) => {
                     tokio::time::sleep(self.http.pace.pause * 2_u32.pow(failures.min(8))).await;
                     failures += 1;

@@ -1,5 +1,5 @@
-//! Resources of BMCs, decoded leniently: a field may be missing; one of another type than the standard's
-//! counts as missing.
+//! Resources of BMCs, decoded leniently: a field may be missing; one of another type than the
+//! standard's counts as missing.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};

@@ -9,7 +9,8 @@ use super::resources::Task;
 use super::{Bmc, Error};
 
 impl Bmc {
-    /// Waits for the end of a task. If the BMC names none there is nothing to wait for: callers read the result back.
+    /// Waits for the end of a task. If the BMC names none there is nothing to wait for: callers
+    /// read the result back.
     pub(super) async fn await_task(&mut self, accepted: &Answer) -> Result<(), Error> {
         let named = self.http.decode::<Task>(accepted).ok();
         let named = named.and_then(|task| task.path);

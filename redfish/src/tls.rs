@@ -1,4 +1,5 @@
-//! Verifies the certificate of a BMC: the pinned one, or one of the given authority. The system's trust store is not used.
+//! Verifies the certificate of a BMC: the pinned one, or one of the given authority. The system's
+//! trust store is not used.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,5 @@
-//! Client of the management cluster with the caller's credentials, and its errors: cause, then remedy.
+//! Client of the management cluster with the caller's credentials, and its errors: cause, then
+//! remedy.
 
 use std::fmt::Debug;
 
@@ -12,7 +13,8 @@ use serde::de::DeserializeOwned;
 
 use tatara_core::api::conditions::{ConditionType, find};
 
-/// A client with the caller's credentials: from `KUBECONFIG`, `~/.kube/config`, or the pod's service account.
+/// A client with the caller's credentials: from `KUBECONFIG`, `~/.kube/config`, or the pod's
+/// service account.
 #[derive(Clone)]
 pub struct Caller {
     /// Client of the management cluster.
@@ -150,7 +152,8 @@ impl Caller {
         }
     }
 
-    /// The object of this name. It is listed: a `get` answers 404 for a missing object and for a missing kind.
+    /// The object of this name. It is listed: a `get` answers 404 for a missing object and for a
+    /// missing kind.
     ///
     /// # Errors
     /// The API server cannot be reached, or refuses the request.

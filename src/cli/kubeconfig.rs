@@ -1,4 +1,5 @@
-//! `tatara kubeconfig`: the admin kubeconfig of a Cluster, from its Secret, with the caller's permissions.
+//! `tatara kubeconfig`: the admin kubeconfig of a Cluster, from its Secret, with the caller's
+//! permissions.
 
 use std::fs::{OpenOptions, Permissions};
 use std::io::{IsTerminal as _, Write};
@@ -96,7 +97,8 @@ impl Args {
     /// Prints the kubeconfig, or writes it to the file.
     ///
     /// # Errors
-    /// The Cluster or its kubeconfig does not exist, a request to the management cluster fails, or the output cannot be written.
+    /// The Cluster or its kubeconfig does not exist, a request to the management cluster fails, or
+    /// the output cannot be written.
     pub async fn run(&self) -> Result<(), Error> {
         let caller = Caller::from_environment(self.namespace.as_deref()).await?;
         let cluster = self.cluster(&caller).await?;

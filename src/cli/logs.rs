@@ -119,7 +119,8 @@ impl Args {
     /// Prints the logs that the arguments select.
     ///
     /// # Errors
-    /// The Machine does not exist or has no host or logs, or a request to the management cluster or the host fails.
+    /// The Machine does not exist or has no host or logs, or a request to the management cluster or
+    /// the host fails.
     pub async fn run(&self) -> Result<(), Error> {
         let What::Machine(machine) = &self.what;
         match machine.run().await {
@@ -182,7 +183,8 @@ impl MachineArgs {
     }
 }
 
-/// SSH target of a virtual machine: the address in its Machine's status, with the keys of its Secret.
+/// SSH target of a virtual machine: the address in its Machine's status, with the keys of its
+/// Secret.
 async fn guest_of(caller: &Caller, machine: &Machine) -> Result<(String, Target), Error> {
     let status = machine.status.as_ref();
     let address = status.and_then(|status| status.addresses.first());

@@ -28,8 +28,9 @@ pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     Box::pin(manager::run(args)).await
 }
 
-/// The filter of `tracing-subscriber`. It excludes the logs of kube's client and watcher: callers log their errors,
-/// and kube would log the whole of a list that cannot be decoded, Secrets included.
+/// The filter of `tracing-subscriber`. It excludes the logs of kube's client and watcher: callers
+/// log their errors, and kube would log the whole of a list that cannot be decoded, Secrets
+/// included.
 fn filter(wanted: Option<&str>) -> String {
     let wanted = wanted.unwrap_or("tatara=info,warn").split(',');
     let is_kube = |directive: &str| {

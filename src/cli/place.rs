@@ -19,7 +19,8 @@ pub fn marks(host: &Host, uid: &str) -> bool {
     marker.is_some_and(|marker| marker.uid == uid)
 }
 
-/// The Host of a Machine: with its claim, which may be edited; or its marker, as was seen last; or as it has `chosen`.
+/// The Host of a Machine: with its claim, which may be edited; or its marker, as was seen last; or
+/// as it has `chosen`.
 pub fn host<'a>(hosts: &'a [Host], uid: &str, chosen: Option<&String>) -> Option<&'a Host> {
     let place = |host: &Host| {
         let is_chosen = chosen.is_some() && host.metadata.name.as_ref() == chosen;

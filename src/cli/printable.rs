@@ -1,7 +1,8 @@
 //! Text that a host or a cluster wrote, for a terminal.
 
-/// `text` without what a terminal obeys instead of showing it. Whoever writes a log line, a condition or an error could
-/// otherwise move the cursor, set the title, fill the clipboard, or reverse the order of letters. Line ends and tabs stay.
+/// `text` without what a terminal obeys instead of showing it. Whoever writes a log line, a
+/// condition or an error could otherwise move the cursor, set the title, fill the clipboard, or
+/// reverse the order of letters. Line ends and tabs stay.
 ///
 /// Everything that `tatara` prints of others passes this function.
 #[must_use]
@@ -23,7 +24,8 @@ mod tests {
 
     #[test]
     fn what_a_terminal_would_obey_is_removed_and_the_rest_stays() {
-        // C0 and C1, and the marks, embeddings, overrides and isolates of Unicode's bidirectional algorithm
+        // C0 and C1, and the marks, embeddings, overrides and isolates of Unicode's bidirectional
+        // algorithm
         let obeyed = ('\0'..='\u{1f}').chain('\u{7f}'..='\u{9f}');
         let obeyed = obeyed.filter(|c| !matches!(c, '\n' | '\t'));
         let turned = ['\u{61c}', '\u{200e}', '\u{200f}'].into_iter();

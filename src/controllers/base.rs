@@ -1,4 +1,5 @@
-//! Dependencies that the controllers of all kinds share. Those of one kind only are in its own controller.
+//! Dependencies that the controllers of all kinds share. Those of one kind only are in its own
+//! controller.
 
 use std::sync::Arc;
 
@@ -51,7 +52,8 @@ impl Base {
         &self.engine.stores
     }
 
-    /// Whether an object may not be reconciled, because it, or an object that it depends on, cannot be read.
+    /// Whether an object may not be reconciled, because it, or an object that it depends on, cannot
+    /// be read.
     pub async fn is_held<K: Leans>(&self, object: &K) -> bool {
         unreadable::holds(&self.engine, &self.said, object).await
     }

@@ -34,7 +34,8 @@ pub struct Kubeconfig {
     pub digest: Option<String>,
     /// Why it cannot be used, for messages.
     pub problem: Option<String>,
-    /// The CA (PEM) that our control plane was created with: the one in the kubeconfig that we wrote.
+    /// The CA (PEM) that our control plane was created with: the one in the kubeconfig that we
+    /// wrote.
     pub made_with: Option<String>,
     /// UID of the Secret, if there is one.
     pub uid: Option<String>,
@@ -84,7 +85,8 @@ pub struct ClusterMemory {
     pub authorities: Option<Arc<Authorities>>,
     /// The state of their Secrets.
     pub certificates: Certificates,
-    /// The control-plane turn recorded on its CA Secret, once it was read; `Some(None)` if there is no Secret.
+    /// The control-plane turn recorded on its CA Secret, once it was read; `Some(None)` if there is
+    /// no Secret.
     pub turn: Option<Option<Marks>>,
     /// When, and why, the removal of an etcd member that belongs to no Machine was refused last.
     pub removal_refused: Option<(Timestamp, String)>,

@@ -1,4 +1,5 @@
-//! When the children of an object were last read live: what an earlier process wrote need not be in the watch's cache yet.
+//! When the children of an object were last read live: what an earlier process wrote need not be in
+//! the watch's cache yet.
 
 use crate::store::{InStores, Kind};
 
@@ -18,8 +19,8 @@ impl Look {
         Self { generation, lists }
     }
 
-    /// Whether it still holds for `now`: the watch has not listed the children anew, and the object is not older than it was,
-    /// which would be a specification that is obsolete.
+    /// Whether it still holds for `now`: the watch has not listed the children anew, and the object
+    /// is not older than it was, which would be a specification that is obsolete.
     pub fn holds(self, now: Self) -> bool {
         self.generation <= now.generation && self.lists == now.lists
     }

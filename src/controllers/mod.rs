@@ -1,4 +1,5 @@
-//! One folder per kind: which facts are read, and how each action is performed. Decisions are in [`tatara_core`].
+//! One folder per kind: which facts are read, and how each action is performed. Decisions are in
+//! [`tatara_core`].
 
 pub mod base;
 pub mod cluster_cache;

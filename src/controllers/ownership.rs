@@ -1,4 +1,5 @@
-//! Protects other providers' objects: each pass over an object of the group `cluster.k8s.io` begins with this check.
+//! Protects other providers' objects: each pass over an object of the group `cluster.k8s.io` begins
+//! with this check.
 
 use std::sync::Arc;
 
@@ -93,8 +94,8 @@ fn of_machines<K: IndexKeys>(
     ownership::of_machines(spec, place, class.as_deref(), cluster.as_deref())
 }
 
-/// Actions already taken on objects that are not ours: UID to generation. Lost at a restart; an existing Event is not
-/// duplicated then, because its name contains the generation.
+/// Actions already taken on objects that are not ours: UID to generation. Lost at a restart; an
+/// existing Event is not duplicated then, because its name contains the generation.
 #[derive(Default)]
 pub struct ForeignObjects(ByUid<ForeignRecord>);
 
@@ -113,12 +114,13 @@ impl ForeignObjects {
     }
 }
 
-/// Whether an object is ours and may be reconciled. For an object of unknown provider an Event is written once per
-/// generation. From another provider's object, metadata that an earlier Tatara wrote is removed.
+/// Whether an object is ours and may be reconciled. For an object of unknown provider an Event is
+/// written once per generation. From another provider's object, metadata that an earlier Tatara
+/// wrote is removed.
 ///
 /// # Errors
-/// `ReconcileError::NotLeading` without leadership; `Api` or `Conflict` when our finalizers and labels cannot be
-/// removed.
+/// `ReconcileError::NotLeading` without leadership; `Api` or `Conflict` when our finalizers and
+/// labels cannot be removed.
 pub async fn is_ours<K>(
     engine: &Engine,
     regarded: &ForeignObjects,
@@ -157,7 +159,8 @@ where
     Ok(false)
 }
 
-/// Removes our finalizers and labels, if the managed fields of the object, read live, show that we wrote them.
+/// Removes our finalizers and labels, if the managed fields of the object, read live, show that we
+/// wrote them.
 async fn take_off<K>(engine: &Engine, known: &K) -> Result<(), ReconcileError>
 where
     K: ProviderObject + Clone + DeserializeOwned + std::fmt::Debug,

@@ -1,4 +1,5 @@
-//! Why the present state of a Cluster lets no Machine of a template be made: the versions that run, or its endpoint.
+//! Why the present state of a Cluster lets no Machine of a template be made: the versions that run,
+//! or its endpoint.
 
 use std::sync::Arc;
 use tatara_core::Why;
@@ -20,15 +21,16 @@ use tatara_core::machine_deployment::{has_control_plane, runs};
 use tatara_core::machine_set::Gate;
 use tatara_core::remedy;
 
-/// Blocks creation on version skew: a kubelet newer than the API server is not supported, nor a control plane older than
-/// another. Nor does one join a control plane without an endpoint of its own.
+/// Blocks creation on version skew: a kubelet newer than the API server is not supported, nor a
+/// control plane older than another. Nor does one join a control plane without an endpoint of its
+/// own.
 pub fn of_set(stores: &Stores, set: &MachineSet, namespace: &str) -> Option<Gate> {
     let name = set.labels().get(LABEL_CLUSTER)?;
     gate(stores, name, &set.spec.template, namespace)
 }
 
-/// Why a MachineDeployment gives up no Machine for its template yet: its set could create none instead. What is updated in
-/// place needs no endpoint that others join.
+/// Why a MachineDeployment gives up no Machine for its template yet: its set could create none
+/// instead. What is updated in place needs no endpoint that others join.
 pub fn of_deployment(
     stores: &Stores,
     deployment: &MachineDeployment,
@@ -40,7 +42,8 @@ pub fn of_deployment(
     gate.filter(|gate| !is_in_place || gate.reason == Reason::VersionSkew)
 }
 
-/// Whether Machines of a template may be made now. By this alone, sets create and deployments begin a roll.
+/// Whether Machines of a template may be made now. By this alone, sets create and deployments begin
+/// a roll.
 fn gate(stores: &Stores, name: &str, template: &MachineTemplate, namespace: &str) -> Option<Gate> {
     let cluster = stores.clusters.get(namespace, name)?;
     let (reason, message) = if !has_control_plane(template) {
@@ -90,21 +93,23 @@ pub fn name_of_cluster(deployment: &MachineDeployment) -> Option<&String> {
     of_template.or_else(|| deployment.labels().get(LABEL_CLUSTER))
 }
 
-/// The MachineDeployments whose Machines are of this Cluster: the label may stand in their template alone.
+/// The MachineDeployments whose Machines are of this Cluster: the label may stand in their template
+/// alone.
 pub fn deployments_of(stores: &Stores, namespace: &str, name: &str) -> Vec<Arc<MachineDeployment>> {
     let mut deployments = stores.machine_deployments.within(namespace);
     deployments.retain(|one| name_of_cluster(one).is_some_and(|of| of == name));
     deployments
 }
 
-/// Whether a control plane is on its way to a newer patch version than the oldest runs, by its Machine or by a MachineDeployment
-/// that replaces them.
+/// Whether a control plane is on its way to a newer patch version than the oldest runs, by its
+/// Machine or by a MachineDeployment that replaces them.
 fn is_moving(stores: &Stores, cluster: &Cluster, lowest: &KubernetesVersion) -> bool {
     let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
     let is_newer = |versions: Option<&MachineVersions>| {
         let wanted = versions.and_then(|versions| versions.control_plane.as_ref());
         let wanted = wanted.and_then(|wanted| wanted.parse::<KubernetesVersion>().ok());
-        // the next minor may wait for kubelets that are too old: whose Machines must be replaced then
+        // the next minor may wait for kubelets that are too old: whose Machines must be replaced
+        // then
         wanted.is_some_and(|wanted| wanted > *lowest && wanted.minor() == lowest.minor())
     };
     let templates = deployments_of(stores, &namespace, &name);
@@ -117,7 +122,8 @@ fn is_moving(stores: &Stores, cluster: &Cluster, lowest: &KubernetesVersion) -> 
         || stay.any(|machine| is_newer(machine.versions()))
 }
 
-/// Whether a control plane that is updated is drained: a PodDisruptionBudget may wait for the very worker that is to be made.
+/// Whether a control plane that is updated is drained: a PodDisruptionBudget may wait for the very
+/// worker that is to be made.
 fn is_draining(stores: &Stores, cluster: &Cluster) -> bool {
     let machines = control_planes(
         stores,

@@ -21,7 +21,8 @@ fn of<K: serde::de::DeserializeOwned>(object: Value) -> K {
     serde_json::from_value(object).expect("an object")
 }
 
-/// What is said of a set of workers of v1.36.3 in a cluster whose oldest control plane runs `lowest`.
+/// What is said of a set of workers of v1.36.3 in a cluster whose oldest control plane runs
+/// `lowest`.
 fn said(lowest: &str, control_planes: Option<&str>, machine: Option<&str>) -> Option<String> {
     said_beside(lowest, control_planes, machine, |_| ())
 }

@@ -1,5 +1,5 @@
-//! Objects that cannot be read: they and their dependents are not reconciled. This is reported once, and reconciliation
-//! resumes when they are corrected.
+//! Objects that cannot be read: they and their dependents are not reconciled. This is reported
+//! once, and reconciliation resumes when they are corrected.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource, ResourceExt};
@@ -37,7 +37,8 @@ pub trait Leans: Resource<DynamicType = ()> + Sized {
     /// The first dependency that cannot be read: kind, name and cause.
     fn leans_on(&self, stores: &Stores) -> Option<String>;
 
-    /// Whether its readable part shows that it is another provider's: then it is neither reported nor changed.
+    /// Whether its readable part shows that it is another provider's: then it is neither reported
+    /// nor changed.
     fn is_foreign(&self, _: &Stores) -> bool {
         false
     }

@@ -46,8 +46,8 @@ impl Workloads {
         self.registry.connect(ClusterKey::of(cluster), client);
     }
 
-    /// Held from the look at other Nodes of a cluster to the cordon of one: of two that exclude each other one alone is cordoned.
-    /// It outlives the connection.
+    /// Held from the look at other Nodes of a cluster to the cordon of one: of two that exclude
+    /// each other one alone is cordoned. It outlives the connection.
     pub fn cordons(&self, key: &ClusterKey) -> Arc<Mutex<()>> {
         let mut lock = Arc::default();
         self.cordons
@@ -55,7 +55,8 @@ impl Workloads {
         lock
     }
 
-    /// Whether clusters that were connected before this process became leader may still be connecting.
+    /// Whether clusters that were connected before this process became leader may still be
+    /// connecting.
     pub fn are_connecting(&self) -> bool {
         clock::now().duration_since(self.started) < CONNECTS_WITHIN
     }

@@ -1,5 +1,5 @@
-//! Serialises our writes to one object: two controllers that write the same object at the same time would cause
-//! conflicts (409).
+//! Serialises our writes to one object: two controllers that write the same object at the same time
+//! would cause conflicts (409).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -55,12 +55,13 @@ pub enum ActionOutcome {
     NotYet(Finding),
     /// It failed; the following actions do not depend on it.
     Failed(ReconcileError),
-    /// It was refused, which a finding reports. It is retried by the reason of that; the following actions do not
-    /// depend on it.
+    /// It was refused, which a finding reports. It is retried by the reason of that; the following
+    /// actions do not depend on it.
     Refused(Finding),
 }
 
-/// One kind's controller: what a pass over an object reads, decides, does and reports. The engine does the rest.
+/// One kind's controller: what a pass over an object reads, decides, does and reports. The engine
+/// does the rest.
 pub trait Controller: Send + Sync + 'static {
     /// The kind that it reconciles.
     type Object: Object;
@@ -81,7 +82,8 @@ pub trait Controller: Send + Sync + 'static {
     /// The engine that runs its passes.
     fn engine(&self) -> &Engine;
 
-    /// Whether the object may not be reconciled at the moment. The code that holds it back reports the cause.
+    /// Whether the object may not be reconciled at the moment. The code that holds it back reports
+    /// the cause.
     fn is_held(&self, object: &Self::Object) -> impl Future<Output = bool> + Send;
 
     /// Whether the object belongs to this provider: nothing is written to others.
@@ -108,8 +110,8 @@ pub trait Controller: Send + Sync + 'static {
     /// Decides, without I/O.
     fn plan(observed: &Self::Observed, now: Timestamp) -> Self::Plan;
 
-    /// Reads the object and the facts of a plan from the API server, for actions that must not rest on the watch's
-    /// cache: the plan is then made again from them.
+    /// Reads the object and the facts of a plan from the API server, for actions that must not rest
+    /// on the watch's cache: the plan is then made again from them.
     ///
     /// # Errors
     /// A fact cannot be read, or has changed; the pass is repeated.
@@ -128,8 +130,8 @@ pub trait Controller: Send + Sync + 'static {
         false
     }
 
-    /// The duration of a pass after which an action is deferred to the next one, so that the status is written and the
-    /// plan is made anew; `None` if it is never deferred.
+    /// The duration of a pass after which an action is deferred to the next one, so that the status
+    /// is written and the plan is made anew; `None` if it is never deferred.
     fn waits_after(_action: &<Self::Plan as Plan>::Action) -> Option<Duration> {
         None
     }
@@ -150,8 +152,9 @@ pub trait Controller: Send + Sync + 'static {
         now: Timestamp,
     ) -> impl Future<Output = Result<ActionOutcome, ReconcileError>> + Send;
 
-    /// Facts and plan once all actions of a plan were done, if these are known without another look: that is reported at once, and
-    /// others need not wait for the next pass. Nothing of that plan is carried out.
+    /// Facts and plan once all actions of a plan were done, if these are known without another
+    /// look: that is reported at once, and others need not wait for the next pass. Nothing of that
+    /// plan is carried out.
     fn after(
         &self,
         _observed: &Self::Observed,
@@ -162,7 +165,8 @@ pub trait Controller: Send + Sync + 'static {
     }
 
     /// Stores what the actions found and adds it to the plan. Returns whether it is new. Called
-    /// last, unless an error ended the pass: findings that another controller reports are passed on here.
+    /// last, unless an error ended the pass: findings that another controller reports are passed on
+    /// here.
     fn learn(
         &self,
         _observed: &Self::Observed,
@@ -172,8 +176,8 @@ pub trait Controller: Send + Sync + 'static {
         false
     }
 
-    /// The plan as it is announced, with the last outcome of the same actions: an intention does not overwrite
-    /// a known failure in every pass.
+    /// The plan as it is announced, with the last outcome of the same actions: an intention does
+    /// not overwrite a known failure in every pass.
     fn announced(&self, _observed: &Self::Observed, _plan: &Self::Plan) -> Option<Self::Plan> {
         None
     }
@@ -200,8 +204,9 @@ pub trait Controller: Send + Sync + 'static {
     ) {
     }
 
-    /// For how long a status is held back, because it is expected to change before anybody reads it: it is written only if
-    /// it lasts that long. Zero: it is written at once. Kinds that hold back go by `tatara_core::status_write`.
+    /// For how long a status is held back, because it is expected to change before anybody reads
+    /// it: it is written only if it lasts that long. Zero: it is written at once. Kinds that hold
+    /// back go by `tatara_core::status_write`.
     fn holds_back(
         _observed: &Self::Observed,
         _old: &Self::Status,

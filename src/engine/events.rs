@@ -15,8 +15,8 @@ use tatara_core::api::conditions::{Finding, Severity};
 use tatara_core::api::names::FIELD_MANAGER;
 use tatara_core::remedy;
 
-/// Publishes Events, each as an object of its own: kube's recorder would count a second one of the same reason as a
-/// repetition of the first and keep the first message.
+/// Publishes Events, each as an object of its own: kube's recorder would count a second one of the
+/// same reason as a repetition of the first and keep the first message.
 pub struct Events {
     client: Client,
     /// Events that are being written.
@@ -38,8 +38,8 @@ impl Events {
         }
     }
 
-    /// Publishes an Event as [`Self::publish`] does, with the time of this call, and does not wait for the answer: nothing
-    /// depends on it.
+    /// Publishes an Event as [`Self::publish`] does, with the time of this call, and does not wait
+    /// for the answer: nothing depends on it.
     pub fn publish_later<K: Resource<DynamicType = ()>>(&self, object: &K, finding: &Finding) {
         if finding.message().is_empty() {
             return;
@@ -60,8 +60,8 @@ impl Events {
         self.writes.wait().await;
     }
 
-    /// Publishes an Event on an object for a finding that is new and has a message. A failure is logged and not
-    /// retried.
+    /// Publishes an Event on an object for a finding that is new and has a message. A failure is
+    /// logged and not retried.
     pub async fn publish<K: Resource<DynamicType = ()>>(&self, object: &K, finding: &Finding) {
         if !finding.message().is_empty() {
             let event = event(object, finding, generated(object));
@@ -69,8 +69,8 @@ impl Events {
         }
     }
 
-    /// Publishes the only Event of this generation of an object: its name contains the generation, so that a second one
-    /// is refused. Returns whether the Event exists.
+    /// Publishes the only Event of this generation of an object: its name contains the generation,
+    /// so that a second one is refused. Returns whether the Event exists.
     pub async fn publish_once<K>(&self, object: &K, finding: &Finding) -> bool
     where
         K: Resource<DynamicType = ()>,

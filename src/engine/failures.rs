@@ -1,4 +1,5 @@
-//! Consecutive failures of the passes over an object. In memory: after a restart they are retried at once.
+//! Consecutive failures of the passes over an object. In memory: after a restart they are retried
+//! at once.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -17,13 +18,15 @@ const BASE: Duration = Duration::from_millis(200);
 /// Longest delay.
 const MAX: Duration = Duration::from_mins(1);
 
-/// Consecutive failures (six seconds) before a condition reports them: transient ones are over by then.
+/// Consecutive failures (six seconds) before a condition reports them: transient ones are over by
+/// then.
 const QUIET: u32 = 6;
 /// The same for an API server that is unavailable: a minute and a half.
 const OUTAGE: u32 = 10;
 /// How long a cause is reported at least: some causes differ in each pass.
 const STANDS: SignedDuration = SignedDuration::from_mins(1);
-/// Interval of checking an object that may not be reconciled, in addition to the wake when it may be.
+/// Interval of checking an object that may not be reconciled, in addition to the wake when it may
+/// be.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_mins(1);
 
 /// Consecutive failures by object.

@@ -66,8 +66,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine without passes so far. `is_leading` returns whether this process is the leader, `count` counts a pass
-    /// by controller and result.
+    /// An engine without passes so far. `is_leading` returns whether this process is the leader,
+    /// `count` counts a pass by controller and result.
     pub fn new(
         client: Client,
         stores: Arc<Stores>,
@@ -86,7 +86,8 @@ impl Engine {
         }
     }
 
-    /// Adds the API server's answer to one of our writes to the cache, so that the next pass sees it.
+    /// Adds the API server's answer to one of our writes to the cache, so that the next pass sees
+    /// it.
     pub fn learn<K: InStores>(&self, written: &K) {
         if let Some(kind) = written.kind_in(&self.stores) {
             kind.learn(written.clone());

@@ -16,10 +16,12 @@ use tatara_core::{Next, Plan, Reports};
 
 /// Limit of concurrent actions.
 const AT_ONCE: usize = 16;
-/// An action that takes longer than this is reported while it lasts, though its status is transient.
+/// An action that takes longer than this is reported while it lasts, though its status is
+/// transient.
 const LONG: Duration = Duration::from_secs(2);
 
-/// A pass that failed and will be repeated. What it did before is in the status, if that could be written.
+/// A pass that failed and will be repeated. What it did before is in the status, if that could be
+/// written.
 pub struct FailedPass<C: Controller> {
     /// The cause.
     pub error: ReconcileError,
@@ -29,10 +31,12 @@ pub struct FailedPass<C: Controller> {
     pub held_back: Next,
 }
 
-/// Observes an object, plans, performs the actions, and reports. Returns when to do so again without a change.
+/// Observes an object, plans, performs the actions, and reports. Returns when to do so again
+/// without a change.
 ///
 /// # Errors
-/// The facts cannot be read, an action failed, the status cannot be written, or this process is no longer the leader.
+/// The facts cannot be read, an action failed, the status cannot be written, or this process is no
+/// longer the leader.
 pub async fn pass<C: Controller>(
     controller: &C,
     object: Arc<C::Object>,
@@ -158,7 +162,8 @@ impl<C: Controller> Pass<'_, C> {
         Ok(next.sooner(self.held_back))
     }
 
-    /// Adds what the actions found to the plan, last what was to be waited for. Returns whether that is new.
+    /// Adds what the actions found to the plan, last what was to be waited for. Returns whether
+    /// that is new.
     fn learn(&self, plan: &mut C::Plan, noted: Option<Finding>, found: Option<Finding>) -> bool {
         let mut learn = |finding| self.controller.learn(&self.observed, plan, finding);
         match (noted, found) {
@@ -181,8 +186,8 @@ impl<C: Controller> Pass<'_, C> {
         Ok(true)
     }
 
-    /// Performs the actions. A status that is held back is written meanwhile if it lasts: an action may take long, and a
-    /// person must be able to read what it does.
+    /// Performs the actions. A status that is held back is written meanwhile if it lasts: an action
+    /// may take long, and a person must be able to read what it does.
     async fn perform_and_report(
         &mut self,
         plan: &C::Plan,
@@ -216,8 +221,8 @@ impl<C: Controller> Pass<'_, C> {
         outcome
     }
 
-    /// Performs the actions in order, independent ones concurrently, each only as the leader, until the effect of one
-    /// must be waited for.
+    /// Performs the actions in order, independent ones concurrently, each only as the leader, until
+    /// the effect of one must be waited for.
     async fn perform(&self, plan: &C::Plan) -> Result<Outcome, ReconcileError> {
         let mut outcome = Outcome::default();
         let (mut started, mut last) = (None, Duration::ZERO);

@@ -1,5 +1,5 @@
-//! Writes to objects of the management cluster. Every write to an existing object carries its UID, so
-//! that it neither recreates a deleted object nor changes another one of the same name.
+//! Writes to objects of the management cluster. Every write to an existing object carries its UID,
+//! so that it neither recreates a deleted object nor changes another one of the same name.
 
 use kube::api::{Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
@@ -18,12 +18,12 @@ pub use tatara_core::merge_patch::replacement;
 const SWAPS: usize = 5;
 
 /// Merges a change into an object if its `part`, on which the decision rests, is unchanged: a
-/// compare-and-swap. After a concurrent change the object is read again from the API server; other changes
-/// than of that part (a status, an annotation) are ignored.
+/// compare-and-swap. After a concurrent change the object is read again from the API server; other
+/// changes than of that part (a status, an annotation) are ignored.
 ///
 /// # Errors
-/// [`ReconcileError::Conflict`] if the part has changed or the object is deleted; [`ReconcileError::Api`] if the API
-/// server refuses the write or does not answer.
+/// [`ReconcileError::Conflict`] if the part has changed or the object is deleted;
+/// [`ReconcileError::Api`] if the API server refuses the write or does not answer.
 pub async fn swap<K, P: PartialEq>(
     engine: &Engine,
     known: &K,
@@ -118,7 +118,8 @@ where
 /// The object, read from the API server.
 ///
 /// # Errors
-/// [`ReconcileError::Conflict`] if the object was deleted or recreated; [`ReconcileError::Api`] if it cannot be read.
+/// [`ReconcileError::Conflict`] if the object was deleted or recreated; [`ReconcileError::Api`] if
+/// it cannot be read.
 pub async fn live<K>(engine: &Engine, known: &K) -> Result<K, ReconcileError>
 where
     K: InStores + Resource<Scope = NamespaceResourceScope> + DeserializeOwned + std::fmt::Debug,
@@ -214,7 +215,8 @@ fn deep_merge(into: &mut Value, from: Value) {
     }
 }
 
-/// Adds our finalizer while an object is `needed`, and removes it afterwards. Returns the object if it was written.
+/// Adds our finalizer while an object is `needed`, and removes it afterwards. Returns the object if
+/// it was written.
 ///
 /// # Errors
 /// The object is deleted, or the API server refuses the write or does not answer.

@@ -21,7 +21,8 @@ pub(super) struct Rendered<C: Controller> {
 }
 
 impl<C: Controller> Pass<'_, C> {
-    /// Writes the status of a plan if it differs and is not held back, and an Event for each new finding.
+    /// Writes the status of a plan if it differs and is not held back, and an Event for each new
+    /// finding.
     pub(super) async fn report(&mut self, plan: &C::Plan) -> Result<(), ReconcileError> {
         let Some(status) = self.rendered(plan) else {
             return Ok(());
@@ -71,7 +72,8 @@ impl<C: Controller> Pass<'_, C> {
         Ok(Some(written))
     }
 
-    /// Continues from the written object, so that our own write is not taken for a concurrent change.
+    /// Continues from the written object, so that our own write is not taken for a concurrent
+    /// change.
     pub(super) fn take(
         &mut self,
         written: Option<C::Object>,
@@ -178,8 +180,8 @@ fn without_reconciled(conditions: &[Condition]) -> Vec<Condition> {
     kept
 }
 
-/// The merge patch from one status to the next, within the limits of the definition; `None` if nothing differs.
-/// Removed fields are null in it: a merge patch keeps the fields that it omits.
+/// The merge patch from one status to the next, within the limits of the definition; `None` if
+/// nothing differs. Removed fields are null in it: a merge patch keeps the fields that it omits.
 fn difference<S: Serialize>(old: &S, new: &S) -> Result<Option<Value>, ReconcileError> {
     let json = |status: &S| {
         serde_json::to_value(status)

@@ -28,8 +28,8 @@ pub struct ObjectFeed<K: kube::Resource<DynamicType = ()> + 'static> {
     pub woken: UnboundedReceiver<Wake<K>>,
 }
 
-/// Runs one controller until it is stopped: each woken object gets a pass, one at a time per object. A
-/// failed pass is repeated with back-off and does not delay other objects.
+/// Runs one controller until it is stopped: each woken object gets a pass, one at a time per
+/// object. A failed pass is repeated with back-off and does not delay other objects.
 pub async fn run<C: Controller>(
     controller: Arc<C>,
     watched: ObjectFeed<C::Object>,
@@ -90,7 +90,8 @@ fn log(error: &ReconcileError, retry_in: Duration) {
     }
 }
 
-/// Reports a lasting failure on the object: in an Event, and in a condition if it is ours and has conditions.
+/// Reports a lasting failure on the object: in an Event, and in a condition if it is ours and has
+/// conditions.
 async fn report_failure<C: Controller>(
     engine: &Engine,
     object: &C::Object,

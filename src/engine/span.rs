@@ -31,7 +31,8 @@ pub trait LogContext: Resource<DynamicType = ()> + Sized {
     }
 }
 
-/// The span of a pass over an object, with the fields `cluster`, `machine` and `host` if they are known.
+/// The span of a pass over an object, with the fields `cluster`, `machine` and `host` if they are
+/// known.
 pub fn span<K: LogContext>(controller: &'static str, object: &K) -> Span {
     let about = object.about();
     tracing::info_span!(

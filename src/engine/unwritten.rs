@@ -1,5 +1,6 @@
-//! Holds back transient statuses: each would cost a write and an Event, and change before anyone could read it. One
-//! that lasts is written by the next pass that begins or ends after `Controller::holds_back`.
+//! Holds back transient statuses: each would cost a write and an Event, and change before anyone
+//! could read it. One that lasts is written by the next pass that begins or ends after
+//! `Controller::holds_back`.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,13 +10,15 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::failures::Key;
 
-/// When a status that differs from the written one must be written, by object. In memory: a restart begins anew.
+/// When a status that differs from the written one must be written, by object. In memory: a restart
+/// begins anew.
 #[derive(Default)]
 pub struct PendingStatuses(Mutex<HashMap<Key, Timestamp>>);
 
 impl PendingStatuses {
-    /// Records that the status of an object is transient and differs from the written one. Returns the time for which it
-    /// is still held back; zero if it must be written. What may wait longer does not make wait what is due.
+    /// Records that the status of an object is transient and differs from the written one. Returns
+    /// the time for which it is still held back; zero if it must be written. What may wait longer
+    /// does not make wait what is due.
     pub(super) fn hold_back(&self, key: &Key, now: Timestamp, time: Duration) -> Duration {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let latest = now.saturating_add(time).unwrap_or(now);

@@ -1,4 +1,5 @@
-//! Coalesces wakes of one object. The time counts from the first wake; a debounce would count from the last.
+//! Coalesces wakes of one object. The time counts from the first wake; a debounce would count from
+//! the last.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -21,7 +22,8 @@ struct Wakes<K: Resource<DynamicType = ()> + 'static> {
     waiting: HashMap<ObjectRef<K>, (Key, Instant)>,
 }
 
-/// The woken objects, each once for all wakes within the time that they allow, which is at least `least`.
+/// The woken objects, each once for all wakes within the time that they allow, which is at least
+/// `least`.
 pub fn together<K>(
     woken: UnboundedReceiver<Wake<K>>,
     least: Duration,

@@ -1,4 +1,5 @@
-//! etcd's answers. Its 64-bit numbers are strings, and fields with their default value are left out.
+//! etcd's answers. Its 64-bit numbers are strings, and fields with their default value are left
+//! out.
 
 use serde::{Deserialize, Deserializer};
 
@@ -96,7 +97,8 @@ impl From<StatusAnswer> for Status {
 /// An alarm, which stays until it is disarmed.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Alarm {
-    /// The member of which it is; 0, which stands nowhere, where etcd cannot tell whose data is damaged.
+    /// The member of which it is; 0, which stands nowhere, where etcd cannot tell whose data is
+    /// damaged.
     #[serde(rename = "memberID", deserialize_with = "id", default = "nobody")]
     pub member: MemberId,
     /// `NOSPACE` or `CORRUPT`.
@@ -110,12 +112,14 @@ pub(super) struct Alarms {
     pub(super) alarms: Vec<Alarm>,
 }
 
-/// The metric that counts the connections of a member with another. A member that it never reached has none.
+/// The metric that counts the connections of a member with another. A member that it never reached
+/// has none.
 const ACTIVE: &str = "etcd_network_active_peers{";
 /// The metric that counts the bytes that a member received from another, whoever connected.
 const RECEIVED: &str = "etcd_network_peer_received_bytes_total{";
 
-/// What a member counts of the others, from its metrics. A number of connections that cannot be read counts as one.
+/// What a member counts of the others, from its metrics. A number of connections that cannot be
+/// read counts as one.
 pub(super) fn peers(metrics: &str) -> Peers {
     let mut peers = Peers::default();
     for line in metrics.lines() {

@@ -1,6 +1,6 @@
 //! A client of one etcd member, by the JSON that etcd serves on its client port beside gRPC
-//! (<https://etcd.io/docs/v3.6/dev-guide/api_grpc_gateway/>): no gRPC stack, and the TLS, tunnels and time limits of
-//! [`crate::remote::kube_client`].
+//! (<https://etcd.io/docs/v3.6/dev-guide/api_grpc_gateway/>): no gRPC stack, and the TLS, tunnels
+//! and time limits of [`crate::remote::kube_client`].
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -26,7 +26,8 @@ use tatara_core::control_plane::{Member, MemberId};
 
 /// Time limit of a request. A member without leader answers a linearizable list after its own 5 s.
 const LIMIT: Duration = Duration::from_secs(8);
-/// Time limit of the question how a member is, which it answers by itself. A machine that is off takes all of it.
+/// Time limit of the question how a member is, which it answers by itself. A machine that is off
+/// takes all of it.
 const STATUS: Duration = Duration::from_secs(4);
 
 /// A client of one member.
@@ -41,7 +42,8 @@ impl Etcd {
         Self { http }
     }
 
-    /// The members, confirmed by the quorum (`linearizable`): a member that lost the others has no answer.
+    /// The members, confirmed by the quorum (`linearizable`): a member that lost the others has no
+    /// answer.
     ///
     /// # Errors
     /// [`Error`]: it was not reached, or has no quorum.
@@ -94,7 +96,8 @@ impl Etcd {
         Ok(())
     }
 
-    /// What it counts of the others (metrics `etcd_network_active_peers` and `etcd_network_peer_received_bytes_total`).
+    /// What it counts of the others (metrics `etcd_network_active_peers` and
+    /// `etcd_network_peer_received_bytes_total`).
     ///
     /// # Errors
     /// [`Error`]: it was not reached, or refuses.

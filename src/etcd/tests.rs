@@ -27,7 +27,8 @@ fn member(answer: &Value) -> (Etcd, Asked) {
     (Etcd::new(kube::Client::new(http, "default")), asked)
 }
 
-/// A list that is not linearizable may be that of a member that lost the others, and nothing may be removed by that.
+/// A list that is not linearizable may be that of a member that lost the others, and nothing may be
+/// removed by that.
 #[tokio::test]
 async fn the_list_of_members_is_asked_of_the_quorum() {
     let listed = json!({ "ID": "7", "name": "node-7", "peerURLs": ["https://192.0.2.7:2380"], "clientURLs": [] });

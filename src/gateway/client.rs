@@ -203,8 +203,8 @@ impl Client {
         serde_json::from_slice(&answer).map_err(|error| unreadable(error.to_string()))
     }
 
-    /// The body of an answer, up to `most` bytes, and whether it is complete. The limit protects the manager from a
-    /// faulty gateway.
+    /// The body of an answer, up to `most` bytes, and whether it is complete. The limit protects
+    /// the manager from a faulty gateway.
     async fn body(
         &self,
         mut answer: Response,

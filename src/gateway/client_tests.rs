@@ -8,7 +8,8 @@ use tokio::net::TcpListener;
 
 use super::*;
 
-/// Port and certificate of a server that answers every request with this head, and then says `x` without end.
+/// Port and certificate of a server that answers every request with this head, and then says `x`
+/// without end.
 async fn server(head: &'static str) -> (u16, CertificateDer<'static>) {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("made");
     let ring = Arc::new(rustls::crypto::ring::default_provider());

@@ -42,7 +42,8 @@ pub type WakeMachine = Arc<dyn Fn(&ConnectionKey, &str) + Send + Sync>;
 /// The functions to call on events of a gateway. All must return at once.
 #[derive(Clone)]
 pub struct Wake {
-    /// Wakes the Machine of this UID, or the Hypervisor if there is none: it reports virtual machines without a Machine.
+    /// Wakes the Machine of this UID, or the Hypervisor if there is none: it reports virtual
+    /// machines without a Machine.
     pub machine: WakeMachine,
     /// Wakes Machines that wait for an image or for capacity.
     pub waiting: WakeHypervisor,

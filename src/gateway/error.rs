@@ -66,8 +66,8 @@ there what nobody uses"
     },
 }
 
-/// The reason of a condition for an error code of the gateway. Other codes, and those of a newer gateway, are
-/// used as they are.
+/// The reason of a condition for an error code of the gateway. Other codes, and those of a newer
+/// gateway, are used as they are.
 fn reason_of(code: &str) -> Reason {
     match Code::parse(code) {
         Some(Code::TokenExpired) => Reason::TokenExpired,
@@ -86,7 +86,8 @@ fn reason_of(code: &str) -> Reason {
     }
 }
 
-/// The cause of an error. The source of an I/O error is that of its inner error, so the inner one is taken first.
+/// The cause of an error. The source of an I/O error is that of its inner error, so the inner one
+/// is taken first.
 fn inside<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     match error
         .downcast_ref::<io::Error>()

@@ -10,7 +10,8 @@ fn refused(code: &str) -> GatewayError {
     }
 }
 
-/// A gateway that is older than the manager, and what it does not know, are told apart from a wrong spec.
+/// A gateway that is older than the manager, and what it does not know, are told apart from a wrong
+/// spec.
 #[test]
 fn a_code_of_the_gateway_is_a_reason_that_says_who_has_to_act() {
     for (code, reason) in [
@@ -25,7 +26,8 @@ fn a_code_of_the_gateway_is_a_reason_that_says_who_has_to_act() {
     }
 }
 
-/// An error as one of `reqwest` is made: of layers, the innermost of them within errors of input and output.
+/// An error as one of `reqwest` is made: of layers, the innermost of them within errors of input
+/// and output.
 #[derive(Debug, thiserror::Error)]
 #[error("client error (Connect)")]
 struct Layer(#[source] io::Error);

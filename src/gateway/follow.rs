@@ -12,15 +12,18 @@ use tatara_core::api::conditions::Reason;
 use tatara_core::backoff;
 use tatara_core::hypervisor::{Concerns, Connectivity, Event, LARGEST, View};
 
-/// Least time between two pieces of a stream, so that a gateway that floods us does not affect others.
+/// Least time between two pieces of a stream, so that a gateway that floods us does not affect
+/// others.
 const BREATH: Duration = Duration::from_millis(5);
 
-/// Bytes of what is kept of all gateways. Of one it is twice [`LARGEST`]: a new list beside the last one.
+/// Bytes of what is kept of all gateways. Of one it is twice [`LARGEST`]: a new list beside the
+/// last one.
 const ALL: usize = 32 << 20;
 
 static TOTAL: LazyLock<Arc<Total>> = LazyLock::new(|| Total::new(2 * LARGEST, ALL));
 
-/// Reads events until it is stopped. Each connection begins with the whole state, so that no event is missed.
+/// Reads events until it is stopped. Each connection begins with the whole state, so that no event
+/// is missed.
 pub(super) async fn follow(
     key: ConnectionKey,
     client: Arc<Client>,
@@ -44,7 +47,8 @@ pub(super) async fn follow(
     }
 }
 
-/// The pause after this many consecutive failures, short enough to notice the recovery of a gateway soon.
+/// The pause after this many consecutive failures, short enough to notice the recovery of a gateway
+/// soon.
 fn pause(failures: u32) -> Duration {
     backoff::delay(failures, 0.5).min(Duration::from_secs(10))
 }
@@ -155,8 +159,8 @@ impl Follower {
     }
 }
 
-/// Counts what is kept of a gateway and what it tells now; whether there is room for it. If not, nothing of it is kept: as before
-/// the first answer, what is not shown may be there.
+/// Counts what is kept of a gateway and what it tells now; whether there is room for it. If not,
+/// nothing of it is kept: as before the first answer, what is not shown may be there.
 fn has_room(kept: &mut Kept, view: &RwLock<View>, told: &View) -> bool {
     let mut view = view.write().unwrap_or_else(PoisonError::into_inner);
     kept.set(view.weight() + told.weight());

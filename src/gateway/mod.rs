@@ -1,6 +1,6 @@
-//! Client of `tatara-gateway`, the HTTP service beside libvirtd on each hypervisor. One
-//! connection per Hypervisor reads its events, so that there is no polling; requests only make changes. The messages of
-//! both sides are defined once, in `gateway/wire`.
+//! Client of `tatara-gateway`, the HTTP service beside libvirtd on each hypervisor. One connection
+//! per Hypervisor reads its events, so that there is no polling; requests only make changes. The
+//! messages of both sides are defined once, in `gateway/wire`.
 
 mod client;
 mod connection;

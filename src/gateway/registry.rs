@@ -10,8 +10,8 @@ use k8s_openapi::jiff::Timestamp;
 use super::connection::{Connection, ConnectionKey, Wake};
 use super::{Client, Credentials, GatewayError};
 
-/// The parameters of a connection: its URL and the data of its Secret; if they differ, it is replaced. The version
-/// of the Secret is not compared: a finalizer changes it as well.
+/// The parameters of a connection: its URL and the data of its Secret; if they differ, it is
+/// replaced. The version of the Secret is not compared: a finalizer changes it as well.
 type ConnectionInput = (String, Option<BTreeMap<String, ByteString>>);
 
 /// The gateways of all Hypervisors, each with one connection.
@@ -32,8 +32,8 @@ impl Registry {
         }
     }
 
-    /// Connects to a gateway, unless there is a connection with the same credentials. Must be called within a
-    /// tokio runtime.
+    /// Connects to a gateway, unless there is a connection with the same credentials. Must be
+    /// called within a tokio runtime.
     ///
     /// # Errors
     /// The credentials or the URL cannot be used.

@@ -21,12 +21,13 @@ pub struct ManagerArgs {
     /// Namespace of the leader election Lease.
     #[arg(long, env = "TATARA_LEASE_NAMESPACE", default_value = DEFAULT_LEASE_NAMESPACE)]
     pub lease_namespace: String,
-    /// Identity of this manager in the leader election; must be unique among running managers. With the name of its
-    /// Pod it leads again at once after a crash. Default: a new identity at each start.
+    /// Identity of this manager in the leader election; must be unique among running managers. With
+    /// the name of its Pod it leads again at once after a crash. Default: a new identity at each
+    /// start.
     #[arg(long, env = "POD_NAME")]
     pub identity: Option<String>,
-    /// Let kubeconfigs and image URLs of users lead to loopback, link-local and like addresses, and to the API of the
-    /// management cluster. For tests on one machine.
+    /// Let kubeconfigs and image URLs of users lead to loopback, link-local and like addresses, and
+    /// to the API of the management cluster. For tests on one machine.
     #[arg(long, env = "TATARA_ALLOW_LOCAL_ENDPOINTS")]
     pub allow_local_endpoints: bool,
     /// Installers of operating systems.

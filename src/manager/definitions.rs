@@ -1,5 +1,5 @@
-//! Checks the CustomResourceDefinitions in the management cluster before anything else: a definition of the same
-//! name from another product would be read as ours.
+//! Checks the CustomResourceDefinitions in the management cluster before anything else: a
+//! definition of the same name from another product would be read as ours.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Api, Client, ResourceExt};
@@ -11,7 +11,8 @@ use tatara_core::api::names::{LABEL_MANAGED_BY, MANAGED_BY};
 /// Checks that all definitions exist, are ours, and have all fields that this manager writes.
 ///
 /// # Errors
-/// `ManagerError::MissingDefinition`, `ForeignDefinition` or `OlderDefinition` otherwise; `Api` when one cannot be read.
+/// `ManagerError::MissingDefinition`, `ForeignDefinition` or `OlderDefinition` otherwise; `Api`
+/// when one cannot be read.
 pub async fn check(client: &Client) -> Result<(), ManagerError> {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
     for ours in crd::all() {

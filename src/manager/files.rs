@@ -2,8 +2,8 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the soft limit of open files to the hard limit, and logs the result: the usual default, 1024, is exhausted by
-/// a few hundred clusters.
+/// Raises the soft limit of open files to the hard limit, and logs the result: the usual default,
+/// 1024, is exhausted by a few hundred clusters.
 pub fn raise_limit() {
     let before = getrlimit(Resource::Nofile);
     let wanted = Rlimit {

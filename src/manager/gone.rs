@@ -1,4 +1,5 @@
-//! Clears the manager's memory of an object (beside the stores) when it is deleted, or when a user requests a retry.
+//! Clears the manager's memory of an object (beside the stores) when it is deleted, or when a user
+//! requests a retry.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -30,8 +31,8 @@ impl Memories {
         }
     }
 
-    /// Whether a user requests, with a new value of the annotation, that failed operations of an object are retried at
-    /// once.
+    /// Whether a user requests, with a new value of the annotation, that failed operations of an
+    /// object are retried at once.
     fn is_retry_asked(&self, object: &impl ResourceExt) -> bool {
         self.retries().take(object)
     }

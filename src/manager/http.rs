@@ -24,7 +24,8 @@ impl Ready {
     }
 }
 
-/// Binds the address that this option names. That of the probes is done first: it also prevents a second manager in the same Pod.
+/// Binds the address that this option names. That of the probes is done first: it also prevents a
+/// second manager in the same Pod.
 ///
 /// # Errors
 /// `ManagerError::Listen` when the address is in use or not local.

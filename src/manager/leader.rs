@@ -1,6 +1,6 @@
-//! Leader election with a Lease (coordination.k8s.io/v1). A process that cannot renew it in time is no longer leader,
-//! even if it cannot read that. Losing the Lease ends the process, so that no operation of a former leader continues
-//! beside the new one.
+//! Leader election with a Lease (coordination.k8s.io/v1). A process that cannot renew it in time is
+//! no longer leader, even if it cannot read that. Losing the Lease ends the process, so that no
+//! operation of a former leader continues beside the new one.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -24,8 +24,8 @@ use crate::clock;
 pub const LEASE_NAME: &str = "tatara";
 /// How often the Lease is renewed.
 const RENEW: Duration = Duration::from_secs(10);
-/// How long a renewal is valid, from its start. Until another process can lead, ten seconds remain for running
-/// operations and for clock drift.
+/// How long a renewal is valid, from its start. Until another process can lead, ten seconds remain
+/// for running operations and for clock drift.
 const GOOD_FOR: Duration = Duration::from_secs(LEASE_SECONDS.unsigned_abs() as u64 - 10);
 /// Retry interval after a failed request, and time limit of a request.
 const RETRY: Duration = Duration::from_secs(2);
@@ -80,15 +80,16 @@ impl Leadership {
         }
     }
 
-    /// Whether this process leads now. Checked just before any operation that two managers must not both perform.
+    /// Whether this process leads now. Checked just before any operation that two managers must not
+    /// both perform.
     pub fn is_held(&self) -> bool {
         self.until
             .borrow()
             .is_some_and(|until| Instant::now() < until)
     }
 
-    /// When this process began to lead, in microseconds since 1970: later than any leader before it, whose clock may be ahead. 0
-    /// before it leads.
+    /// When this process began to lead, in microseconds since 1970: later than any leader before
+    /// it, whose clock may be ahead. 0 before it leads.
     pub fn epoch(&self) -> i64 {
         self.epoch.get().copied().unwrap_or_default()
     }
@@ -152,8 +153,8 @@ impl Election {
         }
     }
 
-    /// Acquires the Lease as soon as it is free, and renews it; returns when another process holds the Lease that was
-    /// ours. `seen` is its state at `start`.
+    /// Acquires the Lease as soon as it is free, and renews it; returns when another process holds
+    /// the Lease that was ours. `seen` is its state at `start`.
     async fn take_part(&self, seen: LeaseView, mut start: Instant) {
         let mut seen = Some(seen);
         loop {

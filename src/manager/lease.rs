@@ -1,7 +1,7 @@
-//! Decisions about the leader election Lease, from its observed states. Other machines' clocks are not trusted: a Lease
-//! expires when it was not renewed for its whole duration according to our own clock (as in client-go's
-//! leaderelection). Every write contains the observed resourceVersion, so of two concurrent writers one gets a
-//! conflict.
+//! Decisions about the leader election Lease, from its observed states. Other machines' clocks are
+//! not trusted: a Lease expires when it was not renewed for its whole duration according to our own
+//! clock (as in client-go's leaderelection). Every write contains the observed resourceVersion, so
+//! of two concurrent writers one gets a conflict.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::ObjectMeta;
 use tokio::time::Instant;
 
-/// Duration of the Lease without renewal, in seconds. Longer than a restart of the API server or its etcd
-/// takes.
+/// Duration of the Lease without renewal, in seconds. Longer than a restart of the API server or
+/// its etcd takes.
 pub const LEASE_SECONDS: i32 = 45;
 
 /// The Lease as it was last observed, and since when it is unchanged.
@@ -38,7 +38,8 @@ impl LeaseView {
         holder.filter(|holder| !holder.is_empty())
     }
 
-    /// When `identity` may acquire it: at once if it is the holder or there is none, else at its expiry.
+    /// When `identity` may acquire it: at once if it is the holder or there is none, else at its
+    /// expiry.
     pub fn free_at(&self, identity: &str) -> Instant {
         match self.holder() {
             Some(holder) if holder != identity => self.since + self.duration(),
@@ -53,7 +54,8 @@ impl LeaseView {
         time.map_or(0, |time| time.0.as_microsecond())
     }
 
-    /// The Lease as `identity` renews or acquires it at `time`; after its last renewal, also where that was by a clock that is ahead.
+    /// The Lease as `identity` renews or acquires it at `time`; after its last renewal, also where
+    /// that was by a clock that is ahead.
     pub fn held_by(&self, identity: &str, time: Timestamp) -> Lease {
         let next = self.renewed().saturating_add(1);
         let next = Timestamp::from_microsecond(next).unwrap_or(time);

@@ -11,11 +11,12 @@ use super::http::listen;
 use crate::media::{Library, Media, Tls, serve};
 use crate::remote::Reach;
 
-/// Serves installers until `stop` is cancelled, if configured. Only the leader does so: the open installers are in its
-/// memory.
+/// Serves installers until `stop` is cancelled, if configured. Only the leader does so: the open
+/// installers are in its memory.
 ///
 /// # Errors
-/// `ManagerError::MediaTls` when the certificate or its key cannot be read; `Listen` when the address cannot be bound.
+/// `ManagerError::MediaTls` when the certificate or its key cannot be read; `Listen` when the
+/// address cannot be bound.
 pub async fn start(
     args: &MediaArgs,
     reach: &Reach,

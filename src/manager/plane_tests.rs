@@ -1,4 +1,5 @@
-//! All controllers beside API servers of a few objects, in this process, for tests of what is between a plan and a server.
+//! All controllers beside API servers of a few objects, in this process, for tests of what is
+//! between a plan and a server.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -21,8 +22,8 @@ use crate::store::Stores;
 use crate::workload::Connectivity;
 use tatara_core::api::Cluster;
 
-/// An API server of the objects that it was given, by path. It merges what is patched, and keeps nothing that is created. Clones
-/// are the same server.
+/// An API server of the objects that it was given, by path. It merges what is patched, and keeps
+/// nothing that is created. Clones are the same server.
 #[derive(Clone, Default)]
 pub struct ApiServer(Arc<Mutex<Held>>);
 
@@ -162,7 +163,8 @@ impl Plane {
         }
     }
 
-    /// Connects the workload cluster of a Cluster, and waits until its Nodes were listed, or dropped at a limit.
+    /// Connects the workload cluster of a Cluster, and waits until its Nodes were listed, or
+    /// dropped at a limit.
     pub async fn connect(&self, cluster: &Cluster, server: &ApiServer) {
         let workloads = &self.controllers.machines.workloads;
         workloads.connect(cluster, server.client());

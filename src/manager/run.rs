@@ -32,7 +32,8 @@ const GRACE: Duration = Duration::from_secs(10);
 /// Runs the manager until it receives a stop signal or loses leadership.
 ///
 /// # Errors
-/// `ManagerError` of the first failed step: configuration, listener, definitions, leader election, or media listener.
+/// `ManagerError` of the first failed step: configuration, listener, definitions, leader election,
+/// or media listener.
 pub async fn run(args: ManagerArgs) -> Result<(), ManagerError> {
     files::raise_limit();
     let config = kube::Config::infer().await?;
@@ -113,7 +114,8 @@ fn reach(args: &ManagerArgs, management: &kube::Config) -> Reach {
 
 /// A client whose requests are counted, and have a time limit.
 ///
-/// It does not retry: the result of a hidden retry may hide that of the first request. Passes are retried instead.
+/// It does not retry: the result of a hidden retry may hide that of the first request. Passes are
+/// retried instead.
 fn client(mut config: kube::Config, metrics: Metrics) -> Result<Client, kube::Error> {
     config.default_retry = false;
     let count = MapRequestLayer::new(move |request: Request<Body>| {

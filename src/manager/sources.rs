@@ -1,4 +1,5 @@
-//! One metadata watch each of ConfigMaps and Secrets, which reports changes of their sources to Clusters.
+//! One metadata watch each of ConfigMaps and Secrets, which reports changes of their sources to
+//! Clusters.
 
 use std::fmt::Debug;
 use std::pin::pin;
@@ -16,8 +17,8 @@ use tatara_core::backoff;
 
 /// Duration of one watch in seconds: a dead connection is detected no later.
 const WATCH_SECONDS: u32 = 290;
-/// resourceVersion of the first watch, which begins with all existing objects. Unlike a list, it needs no right but
-/// `watch`.
+/// resourceVersion of the first watch, which begins with all existing objects. Unlike a list, it
+/// needs no right but `watch`.
 const FROM_NOW: &str = "0";
 
 /// Watches both kinds, in one namespace or in all, until the future is dropped.
@@ -100,7 +101,8 @@ where
         if let Err(error) = &ended {
             let kind = listeners.kind;
             tracing::debug!(?kind, %error, "retrying a watch that failed");
-            // without streaming lists (KEP-3157) the server sends all objects as well, but does not mark their end
+            // without streaming lists (KEP-3157) the server sends all objects as well, but does not
+            // mark their end
             marks_end &=
                 !matches!(error, kube::Error::Api(status) if matches!(status.code, 400 | 422));
         }
@@ -122,7 +124,8 @@ async fn watch_once<K>(
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
-    // initial objects are unordered: until a bookmark arrives, the next watch has to begin with them again
+    // initial objects are unordered: until a bookmark arrives, the next watch has to begin with
+    // them again
     let mut is_first = *version == FROM_NOW;
     let mut params = WatchParams::default().timeout(WATCH_SECONDS);
     if is_first && marks_end {

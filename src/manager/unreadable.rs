@@ -8,8 +8,8 @@ use crate::metrics::Metrics;
 use crate::store::{Hook, IndexKeys, Kind, Stores, Wakers};
 use tatara_core::api::readable::unreadable;
 
-/// Counts unreadable objects, and wakes the namespace on each change of one, the last of which may make it
-/// readable.
+/// Counts unreadable objects, and wakes the namespace on each change of one, the last of which may
+/// make it readable.
 pub fn watching<K: IndexKeys + Clone + 'static>(
     metrics: Metrics,
     (stores, wakers): (Arc<Stores>, Wakers),

@@ -1,5 +1,5 @@
-//! Connections to the listener: a limited number, each with a time limit for its handshake and the head of every
-//! request, so that other clients of the address cannot starve installers.
+//! Connections to the listener: a limited number, each with a time limit for its handshake and the
+//! head of every request, so that other clients of the address cannot starve installers.
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! An image with its embed area filled, in pieces: the file is not changed, and never whole in memory.
+//! An image with its embed area filled, in pieces: the file is not changed, and never whole in
+//! memory.
 
 use core::ops::Range;
 use std::io::{self, SeekFrom};
@@ -14,7 +15,8 @@ use super::served::ImageShare;
 /// Size of a piece.
 const PIECE: u64 = 256 * 1024;
 
-/// A range of bytes of a served image, as a stream that ends with an error when the image is revoked.
+/// A range of bytes of a served image, as a stream that ends with an error when the image is
+/// revoked.
 ///
 /// # Errors
 /// The file of the image cannot be opened or read.
@@ -48,7 +50,8 @@ pub async fn pieces(
     ))
 }
 
-/// Overwrites the part of a piece that overlaps other bytes; `at` and `offset` are their positions in the image.
+/// Overwrites the part of a piece that overlaps other bytes; `at` and `offset` are their positions
+/// in the image.
 fn lay_over(piece: &mut [u8], at: u64, offset: u64, over: &[u8]) {
     let begin = at.max(offset);
     let end = (at + piece.len() as u64).min(offset + over.len() as u64);

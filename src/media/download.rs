@@ -1,4 +1,5 @@
-//! Where an image may come from: a URL is what a user wrote, and a redirection what its server wrote.
+//! Where an image may come from: a URL is what a user wrote, and a redirection what its server
+//! wrote.
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{ClientBuilder, Url, redirect};

@@ -1,5 +1,5 @@
-//! The listener: images by GET, HEAD and Range, reports of installers by POST. Other requests get 404, and log
-//! lines name only the Host of a request, never its URL.
+//! The listener: images by GET, HEAD and Range, reports of installers by POST. Other requests get
+//! 404, and log lines name only the Host of a request, never its URL.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

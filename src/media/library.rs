@@ -1,7 +1,8 @@
 //! Images, downloaded once and verified meanwhile. A file in the folder is always complete.
 //!
-//! A verified image is shared by its SHA-256, whoever named it first. A download and its failure belong to the URL as
-//! well: a namespace that names another one's image with a URL of its own delays nobody, and its error is told nobody else.
+//! A verified image is shared by its SHA-256, whoever named it first. A download and its failure
+//! belong to the URL as well: a namespace that names another one's image with a URL of its own
+//! delays nobody, and its error is told nobody else.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -31,7 +32,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_mins(1);
 /// Time limit of a download.
 const WHOLE: Duration = Duration::from_hours(2);
-/// Limit of an image in bytes: a Debian DVD has a quarter of it. The folder may be on the disk of a node.
+/// Limit of an image in bytes: a Debian DVD has a quarter of it. The folder may be on the disk of a
+/// node.
 const LARGEST: u64 = 16 << 30;
 /// A failed download is retried after this time.
 const TRY_AGAIN: SignedDuration = SignedDuration::from_secs(10);
@@ -45,7 +47,8 @@ pub struct Library {
     tasks: TaskTracker,
     stop: CancellationToken,
     states: Arc<Mutex<States>>,
-    /// Held while a stored image is read and, if damaged, removed: so never one that was downloaded meanwhile.
+    /// Held while a stored image is read and, if damaged, removed: so never one that was downloaded
+    /// meanwhile.
     stored: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -58,7 +61,8 @@ fn verified(states: &States, sha256: &str) -> Option<BaseState> {
 }
 
 impl Library {
-    /// A library that keeps images in `folder`, which it creates when needed, from where `reach` allows.
+    /// A library that keeps images in `folder`, which it creates when needed, from where `reach`
+    /// allows.
     pub fn new(folder: PathBuf, reach: Reach, tasks: TaskTracker, stop: CancellationToken) -> Self {
         Self {
             folder,
@@ -124,8 +128,8 @@ impl Library {
     }
 }
 
-/// Removes images and partial downloads that were not requested since this manager started, nor used for
-/// `KEPT` before. They are downloaded again when requested.
+/// Removes images and partial downloads that were not requested since this manager started, nor
+/// used for `KEPT` before. They are downloaded again when requested.
 async fn forget_old(folder: &Path, states: &Mutex<States>) {
     let Ok(mut entries) = fs::read_dir(folder).await else {
         return;
@@ -218,7 +222,8 @@ async fn bring(folder: &Path, iso: &IsoImage, reach: Reach) -> Result<Base, Fail
     result
 }
 
-/// Records that a stored image is in use, by its modification time. If that fails, it may be downloaded again later.
+/// Records that a stored image is in use, by its modification time. If that fails, it may be
+/// downloaded again later.
 async fn was_used(file: &Path) {
     if let Ok(file) = File::options().append(true).open(file).await {
         let file = file.into_std().await;

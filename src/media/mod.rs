@@ -1,5 +1,5 @@
-//! Serves installation images to BMCs: the image of a Host with the answers for its installer in it, at a URL
-//! with a random token, for one host and one installation.
+//! Serves installation images to BMCs: the image of a Host with the answers for its installer in
+//! it, at a URL with a random token, for one host and one installation.
 //!
 //! | file | what it holds |
 //! |---|---|

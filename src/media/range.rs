@@ -13,8 +13,8 @@ pub enum RangeRequest {
     Beyond,
 }
 
-/// Reads a `Range` header for an image of `size` bytes. One range is supported; a list is answered with all bytes,
-/// as RFC 9110 allows.
+/// Reads a `Range` header for an image of `size` bytes. One range is supported; a list is answered
+/// with all bytes, as RFC 9110 allows.
 pub fn asked(header: Option<&str>, size: u64) -> RangeRequest {
     let range = header.and_then(|header| header.trim().strip_prefix("bytes="));
     let Some((first, last)) = range.and_then(|range| range.split_once('-')) else {

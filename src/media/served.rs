@@ -146,8 +146,8 @@ impl Media {
         open.by_token.get(key).cloned()
     }
 
-    /// Serves an image to a Host, `(uid, namespace/name)`, and revokes the former one. `wake` is called when
-    /// its installer reports.
+    /// Serves an image to a Host, `(uid, namespace/name)`, and revokes the former one. `wake` is
+    /// called when its installer reports.
     pub fn open(
         &self,
         (uid, host): (&str, String),

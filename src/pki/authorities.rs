@@ -70,9 +70,9 @@ pub struct Authorities {
 }
 
 impl Authorities {
-    /// Loads all four from the data of their Secrets, and generates those that `found` lacks. The second part of
-    /// the result names the generated ones: the caller must store them before using them, or refuse, because
-    /// none may be generated after init.
+    /// Loads all four from the data of their Secrets, and generates those that `found` lacks. The
+    /// second part of the result names the generated ones: the caller must store them before using
+    /// them, or refuse, because none may be generated after init.
     ///
     /// # Errors
     /// A Secret's data cannot be used, or a key or certificate cannot be generated.
@@ -114,7 +114,8 @@ impl Authorities {
     }
 }
 
-/// The files that a control-plane host needs before kubeadm runs; kubeadm generates the others from them.
+/// The files that a control-plane host needs before kubeadm runs; kubeadm generates the others from
+/// them.
 pub fn control_plane_files(authorities: &Authorities) -> Vec<ControlPlaneFile> {
     let mut files = Vec::new();
     let mut add = |public: &str, key: &str, public_pem: &str, key_pem: &SecretString| {

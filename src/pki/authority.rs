@@ -154,8 +154,9 @@ impl Authority {
         public_key_hashes(&self.certificate_pem)
     }
 
-    /// Whether it differs from these certificates: no public key is in both. A bundle with the former and the next
-    /// authority does not differ from either, and unreadable text does not count as different.
+    /// Whether it differs from these certificates: no public key is in both. A bundle with the
+    /// former and the next authority does not differ from either, and unreadable text does not
+    /// count as different.
     pub fn is_other_than(&self, certificates_pem: &str) -> bool {
         let theirs = public_key_hashes(certificates_pem);
         let mut own = self.public_key_hashes().into_iter();
@@ -221,7 +222,8 @@ impl Authority {
         Issuer::from_ca_cert_der(&self.certificate, key).map_err(failed())
     }
 
-    /// Verifiers compare an issuer's name byte by byte, so a trial signature must contain the same one.
+    /// Verifiers compare an issuer's name byte by byte, so a trial signature must contain the same
+    /// one.
     fn check_name(
         &self,
         secret: &str,

@@ -10,8 +10,9 @@ const INTEGER_ZERO: [u8; 3] = [0x02, 0x01, 0x00];
 const OCTET_STRING: u8 = 0x04;
 const SEQUENCE: u8 = 0x30;
 
-/// The private key in a PEM text, if it matches this public key (`SubjectPublicKeyInfo`, DER). Supports
-/// PKCS#8 and the older forms of RSA and EC keys, which lack the algorithm: the public key has it.
+/// The private key in a PEM text, if it matches this public key (`SubjectPublicKeyInfo`, DER).
+/// Supports PKCS#8 and the older forms of RSA and EC keys, which lack the algorithm: the public key
+/// has it.
 pub(super) fn private_key(pem: &str, public_key: &[u8]) -> Result<KeyPair, KeyProblem> {
     let key = PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| KeyProblem::Unreadable)?;
     let pkcs8 = match &key {

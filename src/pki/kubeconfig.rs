@@ -53,8 +53,8 @@ impl Kubeconfig {
     }
 }
 
-/// The text of a kubeconfig with this client certificate. `server` is a URL, `authority_pem` the certificates
-/// that verify it.
+/// The text of a kubeconfig with this client certificate. `server` is a URL, `authority_pem` the
+/// certificates that verify it.
 ///
 /// # Errors
 /// The kubeconfig cannot be written as YAML.

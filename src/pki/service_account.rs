@@ -34,7 +34,8 @@ impl ServiceAccountKey {
         })
     }
 
-    /// Loads a pair from the data of a Secret: the public key in `tls.crt`, the private key in `tls.key`.
+    /// Loads a pair from the data of a Secret: the public key in `tls.crt`, the private key in
+    /// `tls.key`.
     ///
     /// # Errors
     /// A key is missing or malformed, or they are not a pair.

@@ -7,7 +7,8 @@ use x509_parser::time::ASN1Time;
 
 use super::error::PkiError;
 
-/// Certificates are valid from this long before their creation, as with kubeadm, because clocks differ.
+/// Certificates are valid from this long before their creation, as with kubeadm, because clocks
+/// differ.
 const BACKDATE: SignedDuration = SignedDuration::from_mins(5);
 
 /// When a certificate is due for renewal: after two thirds of its validity.
@@ -36,7 +37,8 @@ pub(super) fn timestamp(time: ASN1Time) -> Timestamp {
     Timestamp::from_second(time.timestamp()).unwrap_or(Timestamp::MAX)
 }
 
-/// `sha256:<hex>`. For a public key (`SubjectPublicKeyInfo`, DER) it is the hash that kubeadm's discovery pins.
+/// `sha256:<hex>`. For a public key (`SubjectPublicKeyInfo`, DER) it is the hash that kubeadm's
+/// discovery pins.
 pub(super) fn sha256(bytes: &[u8]) -> String {
     let mut hash = String::from("sha256:");
     for byte in Sha256::digest(bytes) {

@@ -1,4 +1,5 @@
-//! Records a Machine's chosen place on the Machine by compare-and-swap, before the place is claimed or created.
+//! Records a Machine's chosen place on the Machine by compare-and-swap, before the place is claimed
+//! or created.
 
 use crate::engine::{Engine, ReconcileError, patch};
 use tatara_core::machine::Observed;
@@ -6,8 +7,8 @@ use tatara_core::machine::live::claim::{Choice, machine_basis, may_choose};
 use tatara_core::machine::plan::claim::chosen;
 use tatara_core::proof::Clean;
 
-/// Records the chosen host on the Machine, unless it is recorded already. To replace a former choice, proof is required
-/// that nothing of the Machine is on the former host.
+/// Records the chosen host on the Machine, unless it is recorded already. To replace a former
+/// choice, proof is required that nothing of the Machine is on the former host.
 ///
 /// # Errors
 /// `ReconcileError::Other` without that proof; otherwise those of [`patch::swap`].

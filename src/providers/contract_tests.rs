@@ -1,4 +1,5 @@
-//! Tests of the provider contract without servers: simulated machines, and the claim on a Host that does not answer.
+//! Tests of the provider contract without servers: simulated machines, and the claim on a Host that
+//! does not answer.
 
 use std::sync::Arc;
 

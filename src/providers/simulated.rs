@@ -1,6 +1,6 @@
-//! Machines in the manager's memory, for trials and scale tests. Simulated: no host, no kubelet. Their
-//! Nodes are real objects in the workload API, and are found by provider ID through the same code as
-//! those of real machines.
+//! Machines in the manager's memory, for trials and scale tests. Simulated: no host, no kubelet.
+//! Their Nodes are real objects in the workload API, and are found by provider ID through the same
+//! code as those of real machines.
 
 use std::collections::{HashMap, HashSet};
 use std::future::ready;
@@ -118,7 +118,8 @@ impl Simulated {
         }
     }
 
-    /// Creates the machine, once. It boots, registers its Node, and becomes Ready after the configured delays.
+    /// Creates the machine, once. It boots, registers its Node, and becomes Ready after the
+    /// configured delays.
     fn make(&self, observed: &Observed, spec: &SimulatedMachineProviderSpec) {
         let Some(client) = (self.api)(&observed.marker.namespace, &observed.marker.cluster) else {
             return;
@@ -167,7 +168,8 @@ impl Simulated {
         }
     }
 
-    /// Its Node reports the version that its Machine wants, after the configured delay; once for each.
+    /// Its Node reports the version that its Machine wants, after the configured delay; once for
+    /// each.
     fn update(&self, observed: &Observed, spec: &SimulatedMachineProviderSpec) {
         let client = (self.api)(&observed.marker.namespace, &observed.marker.cluster);
         let (Some(client), Lookup::Known(Some(node)), Some(versions)) =
@@ -316,7 +318,8 @@ impl Birth {
         let nodes: Api<Node> = Api::all(self.client);
         let name = self.node.metadata.name.clone().unwrap_or_default();
         if self.ready.is_zero() {
-            // at once: a manager that is killed in between would leave a Node that nobody makes Ready
+            // at once: a manager that is killed in between would leave a Node that nobody makes
+            // Ready
             let status = self.node.status.get_or_insert_default();
             status.conditions = Some(vec![is_ready()]);
         }

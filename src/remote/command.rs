@@ -10,7 +10,8 @@ use tatara_core::api::host::Privilege;
 pub const OUTPUT_LIMIT: usize = 4 << 20;
 /// Limit of a line in bytes while following; a longer one is passed on in pieces.
 const LINE_LIMIT: usize = 64 << 10;
-/// Output of login scripts that is kept, for messages; older bytes are dropped once there are twice as many.
+/// Output of login scripts that is kept, for messages; older bytes are dropped once there are twice
+/// as many.
 const NOISE_LIMIT: usize = 64 << 10;
 /// Limit of a user's ID and its line end.
 const UID_LIMIT: usize = 32;
@@ -194,7 +195,8 @@ impl<F: FnMut(&str)> Transcript<F> {
         self.take_script_output(&rest);
     }
 
-    /// Finds the greeting after the output of login scripts, in what was not searched yet; returns the output after it.
+    /// Finds the greeting after the output of login scripts, in what was not searched yet; returns
+    /// the output after it.
     fn find_greeting(&mut self) -> Option<Vec<u8>> {
         let length = GREETING.len();
         loop {
@@ -241,7 +243,8 @@ impl<F: FnMut(&str)> Transcript<F> {
         self.line.clear();
     }
 
-    /// The last line of stderr, otherwise of stdout, otherwise the exit code: the output of login scripts is before it.
+    /// The last line of stderr, otherwise of stdout, otherwise the exit code: the output of login
+    /// scripts is before it.
     fn complaint(&self) -> String {
         let last = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);

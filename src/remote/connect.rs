@@ -17,10 +17,12 @@ use super::{ConnectError, Hop, Session};
 
 /// Time limit of the TCP connection, or of the tunnel through a jump host.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
-/// Time limit of handshake and login together. A slow machine computes keys for many seconds; a client that gives up
-/// early and retries leaves it with both computations, until sshd refuses connections (`MaxStartups`).
+/// Time limit of handshake and login together. A slow machine computes keys for many seconds; a
+/// client that gives up early and retries leaves it with both computations, until sshd refuses
+/// connections (`MaxStartups`).
 const LOGIN_TIMEOUT: Duration = Duration::from_mins(1);
-/// Interval of keep-alive requests on a silent connection, which is closed after [`KEEPALIVE_MISSES`] without an answer.
+/// Interval of keep-alive requests on a silent connection, which is closed after
+/// [`KEEPALIVE_MISSES`] without an answer.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 const KEEPALIVE_MISSES: usize = 3;
 /// Time limit of a write without progress, the same as of keep-alive.
@@ -33,7 +35,8 @@ pub(super) struct SshConnection {
     pub(super) first_contact: Vec<String>,
 }
 
-/// Connects to `hop`, directly or through `via`, within [`DIAL_TIMEOUT`], and logs in within [`LOGIN_TIMEOUT`].
+/// Connects to `hop`, directly or through `via`, within [`DIAL_TIMEOUT`], and logs in within
+/// [`LOGIN_TIMEOUT`].
 pub(super) async fn connect(
     hop: &Hop,
     trust_on_first_use: bool,

@@ -4,7 +4,8 @@ use std::error::Error;
 use std::sync::Arc;
 use tatara_core::api::conditions::Reason;
 
-/// Why a session cannot be opened. Cloneable, because callers that share an attempt share its error.
+/// Why a session cannot be opened. Cloneable, because callers that share an attempt share its
+/// error.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The TCP connection failed, or was lost before login.

@@ -1,4 +1,5 @@
-//! Contacts that are under way: what comes of one is not kept of a place that was forgotten meanwhile.
+//! Contacts that are under way: what comes of one is not kept of a place that was forgotten
+//! meanwhile.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,8 +40,8 @@ impl Contacts {
 }
 
 impl Contact {
-    /// Whether its place was forgotten since it began. Ask after its result was written, and then clear that: who forgets
-    /// at the same time clears it otherwise.
+    /// Whether its place was forgotten since it began. Ask after its result was written, and then
+    /// clear that: who forgets at the same time clears it otherwise.
     pub fn is_forgotten(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }

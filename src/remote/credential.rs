@@ -27,7 +27,8 @@ pub struct Credential {
 /// SHA-256 of both halves of a private key.
 pub(super) type Digest = [u8; 32];
 
-/// The largest RSA key that the library computes with, and the length of all its numbers: others could take hours.
+/// The largest RSA key that the library computes with, and the length of all its numbers: others
+/// could take hours.
 const RSA_BITS: u32 = 8192;
 const RSA_LENGTH: usize = 4096;
 
@@ -96,8 +97,8 @@ impl Credential {
     /// Decodes `pem` (OpenSSH, PKCS#8, PKCS#1 or SEC1), with `passphrase` if it is encrypted.
     ///
     /// A line end after the passphrase is removed (files have one), and a passphrase that the key
-    /// does not need is ignored. Deriving the key of an encrypted one takes CPU time by design, seconds at
-    /// most: keep the result, and call this where blocking is allowed.
+    /// does not need is ignored. Deriving the key of an encrypted one takes CPU time by design,
+    /// seconds at most: keep the result, and call this where blocking is allowed.
     ///
     /// # Errors
     /// The key cannot be decoded or decrypted, or its type is not supported.
@@ -127,7 +128,8 @@ impl Credential {
         })
     }
 
-    /// The digest of the whole key, without its comment: what a fingerprint does not prove, that one has the private half.
+    /// The digest of the whole key, without its comment: what a fingerprint does not prove, that
+    /// one has the private half.
     pub(super) fn digest(&self) -> &Digest {
         &self.digest
     }
@@ -246,8 +248,8 @@ fn digest_of(key: &PrivateKey) -> Result<Digest, russh::keys::ssh_encoding::Erro
     Ok(Sha256::digest(&*halves).into())
 }
 
-/// Whether the private half belongs to the public one, which every file states and the decoder believes for RSA and
-/// ECDSA. Signing is what the key is for, so that it is also the test.
+/// Whether the private half belongs to the public one, which every file states and the decoder
+/// believes for RSA and ECDSA. Signing is what the key is for, so that it is also the test.
 fn check_halves(key: &PrivateKey) -> Result<(), CredentialError> {
     if let KeypairData::Rsa(pair) = key.key_data()
         && (pair.key_size() > RSA_BITS || pair.encoded_len().is_ok_and(|len| len > RSA_LENGTH))

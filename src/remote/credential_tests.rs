@@ -1,4 +1,5 @@
-//! What is read, what is refused and why. Every format that ssh-keygen writes is tried in tests/api/ssh.
+//! What is read, what is refused and why. Every format that ssh-keygen writes is tried in
+//! tests/api/ssh.
 
 use russh::keys::ssh_key::private::{
     EcdsaKeypair, EcdsaPrivateKey, Ed25519Keypair, RsaKeypair, RsaPrivateKey,

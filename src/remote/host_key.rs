@@ -14,8 +14,8 @@ pub(super) enum HostKeys {
 }
 
 impl HostKeys {
-    /// Reads the pinned keys of `hop`. Without any, every key is accepted if `trust_on_first_use`, otherwise
-    /// it is an error.
+    /// Reads the pinned keys of `hop`. Without any, every key is accepted if `trust_on_first_use`,
+    /// otherwise it is an error.
     pub(super) fn of(hop: &Hop, trust_on_first_use: bool) -> Result<Self, ConnectError> {
         if hop.host_keys.is_empty() {
             return if trust_on_first_use {

@@ -43,7 +43,8 @@ impl Total {
     }
 }
 
-/// About how many bytes one server's take, which count among those of its namespace until it is dropped.
+/// About how many bytes one server's take, which count among those of its namespace until it is
+/// dropped.
 #[derive(Debug)]
 pub struct Kept {
     namespace: String,
@@ -90,8 +91,9 @@ impl Kept {
         }
     }
 
-    /// Whether it is more than a server may have: ever, or beside the others. While all of them have too much, the namespaces
-    /// with less than an equal part of it go on, and in the others the servers with less than an equal part of that.
+    /// Whether it is more than a server may have: ever, or beside the others. While all of them
+    /// have too much, the namespaces with less than an equal part of it go on, and in the others
+    /// the servers with less than an equal part of that.
     pub fn is_too_large(&self) -> bool {
         let Total { each, all, .. } = *self.total;
         let sums = self.total.sums();

@@ -1,4 +1,5 @@
-//! The cost of decrypting a key, from its header: a wrong number there would mean years of computing.
+//! The cost of decrypting a key, from its header: a wrong number there would mean years of
+//! computing.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +12,8 @@ use super::CredentialError;
 
 /// bcrypt rounds of OpenSSH's own format: ssh-keygen writes 24, and a thousand take seconds.
 const BCRYPT_ROUNDS: u64 = 1_000;
-/// Iterations of PBKDF2 in PKCS#8: openssl writes 2048, OWASP asks for 600,000, and ten million take seconds.
+/// Iterations of PBKDF2 in PKCS#8: openssl writes 2048, OWASP asks for 600,000, and ten million
+/// take seconds.
 const PBKDF2_ITERATIONS: u64 = 10_000_000;
 /// N · r · p of scrypt in PKCS#8: openssl writes 2¹⁷; eight times that takes 128 MiB and seconds.
 const SCRYPT_COST: u64 = 1 << 20;

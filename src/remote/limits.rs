@@ -1,5 +1,6 @@
-//! The limits of what a server may answer that belongs to somebody else: the API server of a workload cluster, etcd, a component.
-//! All of them share one manager, so no answer may take the memory or the time of the others. docs/security.md has the table.
+//! The limits of what a server may answer that belongs to somebody else: the API server of a
+//! workload cluster, etcd, a component. All of them share one manager, so no answer may take the
+//! memory or the time of the others. docs/security.md has the table.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,11 +13,11 @@ use tower::BoxError;
 
 use super::Places;
 
-/// Time limit of a request, up to the last byte of its answer, or the first byte of a watch. An API server's limit for
-/// webhooks is 30 s.
+/// Time limit of a request, up to the last byte of its answer, or the first byte of a watch. An API
+/// server's limit for webhooks is 30 s.
 pub(super) const CALL: Duration = Duration::from_secs(40);
-/// Time limit between two lines of a watch. A server ends each watch after the five minutes that kube requests, and
-/// usually sends a bookmark every minute.
+/// Time limit between two lines of a watch. A server ends each watch after the five minutes that
+/// kube requests, and usually sends a bookmark every minute.
 pub(super) const SILENCE: Duration = Duration::from_secs(330);
 /// Bytes of one answer, so also of one page of a list: 500 Nodes of 32 KiB.
 pub(super) const ANSWER: usize = 16 << 20;
@@ -24,7 +25,8 @@ pub(super) const ANSWER: usize = 16 << 20;
 pub(super) const LINE: usize = 4 << 20;
 /// Bytes of one watch, which the server ends after five minutes.
 pub(super) const WATCH: usize = 512 << 20;
-/// Objects in arrays, of one answer or line: as a decoded Node or container, three bytes become a thousand.
+/// Objects in arrays, of one answer or line: as a decoded Node or container, three bytes become a
+/// thousand.
 pub(super) const OBJECTS: usize = 64 << 10;
 /// Values in arrays and objects, of one answer or line.
 pub(super) const VALUES: usize = 1 << 20;
@@ -38,19 +40,22 @@ pub const LIST: Duration = Duration::from_mins(1);
 pub const NODES: usize = 20_000;
 /// Bytes of what is kept of all Nodes of one workload cluster.
 pub const VIEWS: usize = 16 << 20;
-/// Bytes of what is kept of all Nodes of all workload clusters. Above that, a namespace may have an equal part of it; in one that
-/// has more, a cluster that has more than an equal part of that is not read further, and nothing is kept of its Nodes.
-/// A Node of kubeadm takes about 2,390 bytes: of 20 clusters, each may have 1,400 Nodes at any time, and each that is alone in its
-/// namespace whatever the others have.
+/// Bytes of what is kept of all Nodes of all workload clusters. Above that, a namespace may have an
+/// equal part of it; in one that has more, a cluster that has more than an equal part of that is
+/// not read further, and nothing is kept of its Nodes. A Node of kubeadm takes about 2,390 bytes:
+/// of 20 clusters, each may have 1,400 Nodes at any time, and each that is alone in its namespace
+/// whatever the others have.
 pub const ALL_VIEWS: usize = 64 << 20;
 
-/// An answer of more than this needs a turn. All clients together have [`TURNS`], in the order in which they asked. Each has one
-/// at most, and of each namespace one client at most stands in the queue: however many servers of a namespace use their turns
-/// badly, the clients of another one wait for [`TURN`] and those of the other namespaces before them.
+/// An answer of more than this needs a turn. All clients together have [`TURNS`], in the order in
+/// which they asked. Each has one at most, and of each namespace one client at most stands in the
+/// queue: however many servers of a namespace use their turns badly, the clients of another one
+/// wait for [`TURN`] and those of the other namespaces before them.
 ///
-/// A turn ends with the last byte of its answer, before kube decodes that. It does so in the same poll, and who takes a page of
-/// Nodes makes views of all of it before it waits for anything again: so no more answers are decoded at once than the runtime
-/// has threads, one for each processor. kube copies the body into a text of its own, so the turn cannot go along with it.
+/// A turn ends with the last byte of its answer, before kube decodes that. It does so in the same
+/// poll, and who takes a page of Nodes makes views of all of it before it waits for anything again:
+/// so no more answers are decoded at once than the runtime has threads, one for each processor.
+/// kube copies the body into a text of its own, so the turn cannot go along with it.
 pub(super) const SMALL: usize = 512 << 10;
 /// Large answers that are read at once.
 const TURNS: usize = 4;
@@ -171,8 +176,8 @@ impl Share {
         })
     }
 
-    /// Waits for a turn; first for the client's own, and then for the place of its namespace in the queue of all, which the next
-    /// one of the namespace takes when this one has its turn.
+    /// Waits for a turn; first for the client's own, and then for the place of its namespace in the
+    /// queue of all, which the next one of the namespace takes when this one has its turn.
     pub(super) async fn turn(self: Arc<Self>) -> Option<Turn> {
         let own = Arc::clone(&self.own).acquire_owned().await.ok()?;
         let _place = self.place.acquire().await.ok()?;
@@ -202,7 +207,8 @@ impl Share {
         Ok(())
     }
 
-    /// Judges what came before the body. A redirect is not followed: it may lead anywhere, and in a circle.
+    /// Judges what came before the body. A redirect is not followed: it may lead anywhere, and in a
+    /// circle.
     pub(super) fn judge<B>(
         &self,
         answer: Result<Response<B>, BoxError>,
@@ -276,7 +282,8 @@ impl Count {
         if matches!(byte, b',' | b'[') {
             self.values += 1;
         }
-        // valid JSON has `,{` and `[{` in arrays only; those in strings are counted as well, which is harmless
+        // valid JSON has `,{` and `[{` in arrays only; those in strings are counted as well, which
+        // is harmless
         if byte == b'{' && matches!(self.last, b',' | b'[') {
             self.objects += 1;
         }

@@ -1,8 +1,8 @@
 //! SSH: connections, commands, and tunnels.
 //!
-//! A [`Target`] has the address of a host, its host keys, and the key to log in with. The
-//! [`Pool`] opens a [`Session`] for it, one per host, shared by all callers; a session runs
-//! scripts as root and opens TCP tunnels. [`kube_client`] reaches an API server through a session, or directly.
+//! A [`Target`] has the address of a host, its host keys, and the key to log in with. The [`Pool`]
+//! opens a [`Session`] for it, one per host, shared by all callers; a session runs scripts as root
+//! and opens TCP tunnels. [`kube_client`] reaches an API server through a session, or directly.
 //!
 //! Nothing here retries: callers do, with back-off, and count the attempts.
 

@@ -1,6 +1,6 @@
-//! Time limits of requests to an API server. kube's client waits forever for a server that accepts a request and does
-//! not answer, or for a network that drops packets; and it reads whatever such a server sends. [`limits`](super::limits)
-//! has the numbers.
+//! Time limits of requests to an API server. kube's client waits forever for a server that accepts
+//! a request and does not answer, or for a network that drops packets; and it reads whatever such a
+//! server sends. [`limits`](super::limits) has the numbers.
 
 use std::fmt;
 use std::pin::Pin;

@@ -20,22 +20,23 @@ use tatara_core::api::host::Privilege;
 /// waits. Connections to jump hosts are shared as well, and closed after their last user. The
 /// pool does not retry: each caller gets the error, and the next call tries again.
 ///
-/// A connection is proof of a login, so it belongs to those who could log in themselves: to the namespace and the
-/// whole private keys, on each hop, that opened it.
+/// A connection is proof of a login, so it belongs to those who could log in themselves: to the
+/// namespace and the whole private keys, on each hop, that opened it.
 #[derive(Clone, Default)]
 pub struct Pool {
     shelves: Arc<Mutex<Shelves>>,
     contacts: Arc<Contacts>,
 }
 
-/// A session that nobody used for this long is closed: a client that was left behind may have opened it to a deleted host. All
-/// others are contacted every few minutes.
+/// A session that nobody used for this long is closed: a client that was left behind may have
+/// opened it to a deleted host. All others are contacted every few minutes.
 const IDLE: Duration = Duration::from_hours(1);
 
 #[derive(Default)]
 struct Shelves {
     lines: HashMap<Key, Line>,
-    /// Sessions that stay open between callers, by place: at most one each; and when each was last used.
+    /// Sessions that stay open between callers, by place: at most one each; and when each was last
+    /// used.
     kept: HashMap<Place, (Arc<Session>, Instant)>,
     attempts: u64,
 }

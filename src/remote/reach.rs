@@ -1,13 +1,15 @@
 //! The addresses that the manager connects to by itself because an object of a user names them.
 //!
-//! It connects from its own place in the network, where other addresses answer than where the user is: its own loopback,
-//! the link of its node with the metadata service of a cloud. None of these is a server of a user's.
+//! It connects from its own place in the network, where other addresses answer than where the user
+//! is: its own loopback, the link of its node with the metadata service of a cloud. None of these
+//! is a server of a user's.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-/// What of it is allowed. Checked are the addresses that a connection then uses, after each resolution.
+/// What of it is allowed. Checked are the addresses that a connection then uses, after each
+/// resolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reach {
     local: bool,
@@ -64,14 +66,16 @@ impl Reach {
         self
     }
 
-    /// With the API server of the management cluster: a cluster that we made may be the one that manages it.
+    /// With the API server of the management cluster: a cluster that we made may be the one that
+    /// manages it.
     #[must_use]
     pub fn with_management(mut self) -> Self {
         self.not = None;
         self
     }
 
-    /// The addresses of a name. One that is refused refuses the name: what answers there may be chosen by its owner.
+    /// The addresses of a name. One that is refused refuses the name: what answers there may be
+    /// chosen by its owner.
     ///
     /// # Errors
     /// It does not resolve, or to an address that is refused.
@@ -119,8 +123,8 @@ impl Reach {
     }
 }
 
-/// What a name is of which an address is this. An administrator may allow such addresses (docs/operating.md, Endpoints): for all
-/// namespaces, so it is no remedy for a user.
+/// What a name is of which an address is this. An administrator may allow such addresses
+/// (docs/operating.md, Endpoints): for all namespaces, so it is no remedy for a user.
 fn meaning(named: &str, address: IpAddr, class: &str) -> String {
     if named == address.to_string() {
         format!("is {class}")

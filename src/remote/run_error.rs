@@ -8,7 +8,8 @@ use tatara_core::api::conditions::Reason;
 /// A script that runs and fails is an output with its exit code, not an error.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RunError {
-    /// The connection was lost; whether the script still runs is unknown. Connect again and re-attach.
+    /// The connection was lost; whether the script still runs is unknown. Connect again and
+    /// re-attach.
     #[error("lost the SSH connection to {host}; its command may still be running there")]
     Disconnected {
         /// `user@address:port`.
@@ -101,8 +102,8 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Whether a server that allows tunnels found that nobody listens where one was to end (RFC 4254, 5.1:
-    /// `SSH_OPEN_CONNECT_FAILED`).
+    /// Whether a server that allows tunnels found that nobody listens where one was to end (RFC
+    /// 4254, 5.1: `SSH_OPEN_CONNECT_FAILED`).
     pub fn is_closed_port(&self) -> bool {
         use russh::{ChannelOpenFailure::ConnectFailed, Error::ChannelOpenFailure};
         matches!(self, Self::TunnelRefused { source, .. } if matches!(**source, ChannelOpenFailure(ConnectFailed)))

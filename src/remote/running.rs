@@ -45,7 +45,8 @@ impl Running {
         Arc::clone(&self.write)
     }
 
-    /// Records that the server closed the channel or the connection was lost, so that there is nothing to close.
+    /// Records that the server closed the channel or the connection was lost, so that there is
+    /// nothing to close.
     pub(super) fn ended(&mut self) {
         self.ended = true;
     }

@@ -21,8 +21,8 @@ use super::verifier::Verifier;
 use super::{Hop, RunError, TcpTunnel};
 use tatara_core::api::host::Privilege;
 
-/// Limit of concurrent commands on one connection: sshd's default of `MaxSessions`. Further ones wait. The
-/// lower limit of a server is detected and respected. Tunnels do not count.
+/// Limit of concurrent commands on one connection: sshd's default of `MaxSessions`. Further ones
+/// wait. The lower limit of a server is detected and respected. Tunnels do not count.
 const COMMANDS: usize = 10;
 /// Number of abandoned commands after which the connection is replaced: half of
 /// the server's limit.
@@ -83,8 +83,9 @@ impl Session {
     ///
     /// The script is sent over stdin, so that it appears on no command line, and runs only if it
     /// arrived completely; its commands read from `/dev/null`. It returns after the script *and all
-    /// processes with its stdout or stderr* have ended: a background process must redirect them. Dropping this
-    /// future abandons the script and does not end it (sshd does not signal commands of root).
+    /// processes with its stdout or stderr* have ended: a background process must redirect them.
+    /// Dropping this future abandons the script and does not end it (sshd does not signal commands
+    /// of root).
     ///
     /// # Errors
     /// The connection was lost, or bash cannot be started as root.
@@ -92,8 +93,8 @@ impl Session {
         self.follow(script, |_| {}).await
     }
 
-    /// Like [`Session::run`], for a short script: after `limit` it is abandoned, and the error tells
-    /// a script that hangs from a lost connection. The script may continue to run.
+    /// Like [`Session::run`], for a short script: after `limit` it is abandoned, and the error
+    /// tells a script that hangs from a lost connection. The script may continue to run.
     ///
     /// # Errors
     /// As with [`Session::run`], and if the script does not end within `limit`.
@@ -124,8 +125,8 @@ impl Session {
     }
 
     /// Like [`Session::run`], and passes every line of stdout to `on_line` at once, without its
-    /// line end. A line longer than 64 KiB is passed in pieces; bytes that are not UTF-8 are replaced.
-    /// `on_line` must not block: the connection waits for it.
+    /// line end. A line longer than 64 KiB is passed in pieces; bytes that are not UTF-8 are
+    /// replaced. `on_line` must not block: the connection waits for it.
     ///
     /// # Errors
     /// As with [`Session::run`].
@@ -195,8 +196,8 @@ impl Session {
         }
     }
 
-    /// The host key that was trusted on first use, as `ssh-ed25519 AAAA…`, to be pinned; empty if the
-    /// target has host keys.
+    /// The host key that was trusted on first use, as `ssh-ed25519 AAAA…`, to be pinned; empty if
+    /// the target has host keys.
     pub fn first_contact_keys(&self) -> &[String] {
         &self.first_contact
     }

@@ -1,9 +1,9 @@
 //! A TCP tunnel through an SSH connection (`direct-tcpip`), as a byte stream.
 //!
-//! russh's channel stream applies the back-pressure of its bounded buffer to the whole connection: one
-//! paused reader stops all other commands and keep-alive, and two nested connections can
-//! deadlock. So a small task drains the channel at once, and only the tunnel whose reader
-//! is too slow fails. It also distinguishes a lost connection from an orderly end.
+//! russh's channel stream applies the back-pressure of its bounded buffer to the whole connection:
+//! one paused reader stops all other commands and keep-alive, and two nested connections can
+//! deadlock. So a small task drains the channel at once, and only the tunnel whose reader is too
+//! slow fails. It also distinguishes a lost connection from an orderly end.
 
 use std::io;
 use std::pin::Pin;

@@ -24,7 +24,8 @@ pub struct Hop {
 /// A host, how its commands become root, and the jump hosts to it.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Namespace of the object that describes it. Connections and what is remembered of them stay in it.
+    /// Namespace of the object that describes it. Connections and what is remembered of them stay
+    /// in it.
     pub namespace: String,
     /// The host itself.
     pub hop: Hop,
@@ -36,7 +37,8 @@ pub struct Target {
     pub trust_on_first_use: bool,
 }
 
-/// The location of a host without credentials, for one namespace. Two namespaces that name one server share nothing.
+/// The location of a host without credentials, for one namespace. Two namespaces that name one
+/// server share nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// Namespace of the object that describes the host.

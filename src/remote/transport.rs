@@ -26,8 +26,8 @@ pub(super) struct Transport {
 }
 
 impl Transport {
-    /// Wraps `inner`. Cancelling `cut` ends it, and with it russh's task; so does a write that makes
-    /// no progress within `patience`.
+    /// Wraps `inner`. Cancelling `cut` ends it, and with it russh's task; so does a write that
+    /// makes no progress within `patience`.
     pub(super) fn new(
         inner: Box<dyn ByteStream>,
         cut: CancellationToken,

@@ -1,7 +1,7 @@
 //! A client of a cluster's API, directly or through the SSH connection of a host.
 //!
-//! TLS and identity are those of the `kube::Config` on every route: SSH only transports bytes and does not
-//! authenticate to the API server.
+//! TLS and identity are those of the `kube::Config` on every route: SSH only transports bytes and
+//! does not authenticate to the API server.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,8 +28,8 @@ use super::{Pool, Reach, RunError, Target};
 
 /// The route to an API server.
 ///
-/// A route through SSH has a target and the pool, not a session: the next request replaces a lost connection,
-/// and the client remains usable.
+/// A route through SSH has a target and the pool, not a session: the next request replaces a lost
+/// connection, and the client remains usable.
 #[derive(Clone)]
 pub enum Route {
     /// Directly, to the addresses that this allows.
@@ -55,8 +55,8 @@ pub enum Route {
     },
 }
 
-/// Hosts through one of which connections go. One that does not open a connection is passed over, by those after it as well. They
-/// can be replaced while they are used.
+/// Hosts through one of which connections go. One that does not open a connection is passed over,
+/// by those after it as well. They can be replaced while they are used.
 #[derive(Debug)]
 pub struct Targets {
     all: RwLock<Arc<[Target]>>,
@@ -147,9 +147,10 @@ impl Drop for Attempt<'_> {
     }
 }
 
-/// A client for `config` over `route`, of a server of a Cluster in `namespace` that is not the manager's own: what it sends has
-/// the [limits](super::limits). It connects with the first request. Each request has a time limit, and a
-/// connection to a peer that does not answer is closed.
+/// A client for `config` over `route`, of a server of a Cluster in `namespace` that is not the
+/// manager's own: what it sends has the [limits](super::limits). It connects with the first
+/// request. Each request has a time limit, and a connection to a peer that does not answer is
+/// closed.
 ///
 /// Errors of the route are errors of requests, with a [`ConnectError`](super::ConnectError) or
 /// [`RunError`](super::RunError) as source.
@@ -165,7 +166,8 @@ pub fn kube_client(
     Ok(builder(config, route, Some(share))?.build())
 }
 
-/// The builder of a client of the management API, for callers that wrap each request. Its answers have time limits only.
+/// The builder of a client of the management API, for callers that wrap each request. Its answers
+/// have time limits only.
 ///
 /// # Errors
 /// `config` cannot be used.
@@ -223,8 +225,8 @@ const KEEPALIVE: Duration = Duration::from_secs(15);
 /// How long sent bytes, or a probe, may be unacknowledged before the connection is closed.
 const PEER_GONE: Duration = Duration::from_secs(20);
 
-/// How long an idle connection is kept: longer than the interval between two probes of a cluster, so that they share one.
-/// It is closed within twice this time.
+/// How long an idle connection is kept: longer than the interval between two probes of a cluster,
+/// so that they share one. It is closed within twice this time.
 const IDLE: Duration = Duration::from_secs(20);
 
 /// Opens a connection.
@@ -280,7 +282,8 @@ impl Way {
     }
 }
 
-/// Connects to one of the addresses that were checked: the connector does not resolve the name again.
+/// Connects to one of the addresses that were checked: the connector does not resolve the name
+/// again.
 async fn direct(uri: Uri, reach: &Reach) -> Result<TcpStream, BoxError> {
     let (host, port) = address_of(&uri)?;
     let checked = reach.resolve(host, port).await?;

@@ -48,8 +48,8 @@ pub(super) enum HandshakeError {
     Ssh(#[from] russh::Error),
 }
 
-/// Channels that the server opens, by the method and what it says of each. Nothing was requested that needs one, and russh
-/// accepts and keeps as many as come.
+/// Channels that the server opens, by the method and what it says of each. Nothing was requested
+/// that needs one, and russh accepts and keeps as many as come.
 macro_rules! refused {
     ($($method:ident($($said:ty),*);)*) => {
         $(async fn $method(

@@ -9,8 +9,9 @@ use tatara_core::Key;
 /// Namespace and name.
 pub type Name = (String, String);
 
-/// Objects with their keys. What is found by its name is found under each of its keys, and the other way round. Names and
-/// keys are in memory once: of ten thousand objects they take as much as their labels.
+/// Objects with their keys. What is found by its name is found under each of its keys, and the
+/// other way round. Names and keys are in memory once: of ten thousand objects they take as much as
+/// their labels.
 pub struct Index<K> {
     objects: HashMap<Arc<Name>, Entry<K>>,
     by_key: HashMap<Arc<Key>, Under<K>>,

@@ -1,7 +1,7 @@
-//! One object of a list or watch, decoded by itself, so that a malformed object does not affect others. An object
-//! that cannot be decoded as a whole is decoded field by field and stored with all readable fields, so
-//! that its claim is kept, its set counts it and its parent waits for it. It carries a mark that only this process
-//! sees, and is not reconciled.
+//! One object of a list or watch, decoded by itself, so that a malformed object does not affect
+//! others. An object that cannot be decoded as a whole is decoded field by field and stored with
+//! all readable fields, so that its claim is kept, its set counts it and its parent waits for it.
+//! It carries a mark that only this process sees, and is not reconciled.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -38,8 +38,8 @@ impl<K> Item<K> {
 }
 
 impl<'de, K: IndexKeys + DeserializeOwned> Deserialize<'de> for Item<K> {
-    /// Decodes from text alone. The objects of kube's lists and watch events are text here, because the API server
-    /// writes the type of an event before its object.
+    /// Decodes from text alone. The objects of kube's lists and watch events are text here, because
+    /// the API server writes the type of an event before its object.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = <&RawValue>::deserialize(deserializer)?;
         read(raw.get()).map(Self).map_err(D::Error::custom)

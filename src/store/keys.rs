@@ -140,7 +140,8 @@ fn troubled(machine: &Machine) -> Option<Key> {
     Trouble::is_of(machine).then(|| Key::Troubled(owner.uid.clone()))
 }
 
-/// A Machine whose spec no longer declares a control plane may still wait as one, as its status shows.
+/// A Machine whose spec no longer declares a control plane may still wait as one, as its status
+/// shows.
 fn control_plane(machine: &Machine, namespace: &str) -> Option<Key> {
     let status = machine.status.as_ref();
     let deleting = status.and_then(|status| find(&status.conditions, ConditionType::Deleting));

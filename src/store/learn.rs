@@ -1,5 +1,5 @@
-//! Reads our own writes: the API server's answer to a write is stored at once, so that the next pass neither
-//! conflicts with it nor acts on the state before it.
+//! Reads our own writes: the API server's answer to a write is stored at once, so that the next
+//! pass neither conflicts with it nor acts on the state before it.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -116,7 +116,8 @@ impl<K: IndexKeys + Clone> Writing<K> {
         self.tell(object, before.as_deref(), Change::Deleted);
     }
 
-    /// Applies a complete list: its objects exist, including deleted ones that a restore brought back.
+    /// Applies a complete list: its objects exist, including deleted ones that a restore brought
+    /// back.
     pub(super) fn listed(&mut self, objects: &[Arc<K>]) {
         self.is_listed = true;
         for object in objects {
@@ -148,7 +149,8 @@ impl<K: IndexKeys + Clone> Writing<K> {
 }
 
 impl<K: IndexKeys + Clone> Kind<K> {
-    /// Files an object that kube's store has just taken in: the same in both, so that it is in memory once.
+    /// Files an object that kube's store has just taken in: the same in both, so that it is in
+    /// memory once.
     pub(super) fn file(&self, name: Name, object: &K) {
         let held = self.reader.get(&ObjectRef::from_obj(object));
         let held = held.unwrap_or_else(|| Arc::new(object.clone()));
@@ -181,8 +183,9 @@ impl<K: InStores> Kind<K> {
     }
 }
 
-/// Whether an object is newer than another one of the same name: resourceVersions of one kind are numbers in the order
-/// of writes (KEP-5504). If they are not numbers, the incoming object counts as newer.
+/// Whether an object is newer than another one of the same name: resourceVersions of one kind are
+/// numbers in the order of writes (KEP-5504). If they are not numbers, the incoming object counts
+/// as newer.
 fn is_newer<K: Resource>(object: &K, known: &K) -> bool {
     let version = |object: &K| {
         object

@@ -1,9 +1,9 @@
 //! One watch per kind, indexed; wakes controllers.
 //!
-//! kube's [`reflector::Store`] has no indexes: finding the Machines of a set would scan them
-//! all. Here each kind has, besides that store, the same objects by name and by the keys under which they are found.
-//! Reads stay in memory. Cached data may *refuse* an irreversible action, but never permit one:
-//! that needs a read from the API server.
+//! kube's [`reflector::Store`] has no indexes: finding the Machines of a set would scan them all.
+//! Here each kind has, besides that store, the same objects by name and by the keys under which
+//! they are found. Reads stay in memory. Cached data may *refuse* an irreversible action, but never
+//! permit one: that needs a read from the API server.
 
 #[cfg(test)]
 mod held;
@@ -65,8 +65,8 @@ where
         self.reader.clone()
     }
 
-    /// How often the kind was listed. A list may be older than what was known before: it lacks our last writes until the
-    /// watch shows them.
+    /// How often the kind was listed. A list may be older than what was known before: it lacks our
+    /// last writes until the watch shows them.
     pub fn lists(&self) -> u64 {
         self.lists.load(Ordering::SeqCst)
     }
@@ -147,8 +147,8 @@ pub struct Stores {
 }
 
 impl Stores {
-    /// An unreadable object of the namespace whose owner is unknown, as kind and name. While there is one,
-    /// nothing in that namespace is reconciled.
+    /// An unreadable object of the namespace whose owner is unknown, as kind and name. While there
+    /// is one, nothing in that namespace is reconciled.
     pub fn unknown_in(&self, namespace: &str) -> Option<String> {
         let key = Key::UnknownIn(namespace.to_owned());
         let names = [
@@ -184,7 +184,8 @@ impl Stores {
 /// Wakes one controller: it makes a pass over each object that is sent.
 pub struct Waker<K: Resource<DynamicType = ()> + 'static>(mpsc::UnboundedSender<Wake<K>>);
 
-/// An object to reconcile, and the time within which other wakes of it are coalesced; `None`: none are.
+/// An object to reconcile, and the time within which other wakes of it are coalesced; `None`: none
+/// are.
 pub type Wake<K> = (ObjectRef<K>, Option<Duration>);
 
 impl<K: Resource<DynamicType = ()> + 'static> Clone for Waker<K> {
@@ -200,7 +201,8 @@ impl<K: Resource<DynamicType = ()> + 'static> Waker<K> {
         (Self(sender), receiver)
     }
 
-    /// Requests a pass over the object of this name soon. Does nothing after the controller has stopped.
+    /// Requests a pass over the object of this name soon. Does nothing after the controller has
+    /// stopped.
     pub fn wake(&self, namespace: &str, name: &str) {
         self.wake_within(namespace, name, Duration::ZERO);
     }

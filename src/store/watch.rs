@@ -97,8 +97,8 @@ pub async fn watch<K>(
 /// Applies a complete list: objects that it lacks were deleted while the watch was interrupted.
 fn listed<K: IndexKeys + Clone>(kind: &Kind<K>, writing: &mut Writing<K>) {
     let known = kind.reader.state();
-    // From here on the kind counts as listed, and its index is filled below: whoever waits for that is polled by the same
-    // task (manager/run.rs), and so after both.
+    // From here on the kind counts as listed, and its index is filled below: whoever waits for that
+    // is polled by the same task (manager/run.rs), and so after both.
     let event = watcher::Event::InitDone;
     writing.writer.apply_watcher_event(&event);
     let listed = kind.reader.state();

@@ -48,7 +48,8 @@ impl fmt::Display for Problem {
 
 /// How many objects are named with one cause.
 const NAMED: usize = 3;
-/// Problems of each kind that are kept: a cluster's API server may say another 1 KiB of each object.
+/// Problems of each kind that are kept: a cluster's API server may say another 1 KiB of each
+/// object.
 const PROBLEMS: usize = 256;
 
 /// All problems: each cause once, after the objects that have it.
@@ -75,9 +76,10 @@ pub fn sentences(problems: &[Problem]) -> String {
     said.collect::<Vec<_>>().join("; ")
 }
 
-/// Applies documents (server-side apply) with field manager `tatara`, Namespaces and CustomResourceDefinitions
-/// first, and forces conflicts with other managers. Does not wait: a kind that is not
-/// served yet is `pending`. A refused object does not affect the others. Applying the same again changes nothing.
+/// Applies documents (server-side apply) with field manager `tatara`, Namespaces and
+/// CustomResourceDefinitions first, and forces conflicts with other managers. Does not wait: a kind
+/// that is not served yet is `pending`. A refused object does not affect the others. Applying the
+/// same again changes nothing.
 ///
 /// # Errors
 /// The workload cluster does not answer.

@@ -14,8 +14,8 @@ use super::watch;
 use tatara_core::NodeView;
 use tatara_core::api::Cluster;
 
-/// The Cluster that a workload cluster belongs to. The UID distinguishes a Cluster from a deleted one of
-/// the same name.
+/// The Cluster that a workload cluster belongs to. The UID distinguishes a Cluster from a deleted
+/// one of the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClusterKey {
     /// Namespace of the Cluster.
@@ -137,7 +137,8 @@ impl WorkloadCluster {
         read(&self.state.nodes).by_name(name)
     }
 
-    /// Whether a Node has one of these as its `spec.providerID`; absent before the Nodes were listed.
+    /// Whether a Node has one of these as its `spec.providerID`; absent before the Nodes were
+    /// listed.
     pub fn has_provider_id(&self, ids: &[String]) -> Option<bool> {
         let nodes = read(&self.state.nodes);
         let is_there = |id: &String| !nodes.by_provider_id(id).is_empty();
@@ -165,8 +166,9 @@ impl WorkloadCluster {
         read(&self.state.nodes).all()
     }
 
-    /// Lists the Nodes again at once, on a new connection. For callers that know more than the watch: a host
-    /// that lost power does not close its connections, so the watch would notice it late.
+    /// Lists the Nodes again at once, on a new connection. For callers that know more than the
+    /// watch: a host that lost power does not close its connections, so the watch would notice it
+    /// late.
     pub fn relist(&self) {
         if matches!(self.connectivity(), Connectivity::Connected { .. }) {
             self.state.relist.notify_one();

@@ -1,6 +1,6 @@
-//! The identity of consumers of a ClusterProfile (KEP-4322) in a workload cluster: a `ServiceAccount`
-//! with a token in a Secret of the workload cluster. Deleting that Secret revokes the token at once,
-//! whereas a client certificate cannot be revoked.
+//! The identity of consumers of a ClusterProfile (KEP-4322) in a workload cluster: a
+//! `ServiceAccount` with a token in a Secret of the workload cluster. Deleting that Secret revokes
+//! the token at once, whereas a client certificate cannot be revoked.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};

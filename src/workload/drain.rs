@@ -14,10 +14,12 @@ use kube::{Api, Client};
 use super::error::{Error, code, reason};
 use tatara_core::drain::{BlockedPod, Budget, Candidate, DrainProgress, PodRef, plan, waits_for};
 
-/// Limit of concurrent evictions: enough for a full node in a second, too few to crowd out other clients.
+/// Limit of concurrent evictions: enough for a full node in a second, too few to crowd out other
+/// clients.
 const CONCURRENCY: usize = 16;
 
-/// Grace period on a node whose kubelet does not answer, as in Cluster API (1 s): no kubelet would honour a longer one.
+/// Grace period on a node whose kubelet does not answer, as in Cluster API (1 s): no kubelet would
+/// honour a longer one.
 const UNREACHABLE_GRACE_SECONDS: i64 = 1;
 
 /// The result of one eviction.
@@ -27,9 +29,9 @@ enum EvictionResult {
     No(String),
 }
 
-/// One pass over the pods of a node: evicts the pods that may be evicted, and reports what blocks the others. To be
-/// called again until [`DrainProgress::is_done`]. Cordon the node first. The client must not repeat
-/// requests by itself ([`client_config`](super::client_config)).
+/// One pass over the pods of a node: evicts the pods that may be evicted, and reports what blocks
+/// the others. To be called again until [`DrainProgress::is_done`]. Cordon the node first. The
+/// client must not repeat requests by itself ([`client_config`](super::client_config)).
 ///
 /// A pod that the API server refuses to evict is not an error but an entry of
 /// [`DrainProgress::blocked`].
@@ -127,8 +129,8 @@ fn refusal(error: &kube::Error) -> String {
     message
 }
 
-/// Adds the budgets that block the refused pods. If they cannot be read, the API server's message is
-/// shown alone.
+/// Adds the budgets that block the refused pods. If they cannot be read, the API server's message
+/// is shown alone.
 async fn with_budgets(client: &Client, refused: Vec<(Candidate, String)>) -> Vec<BlockedPod> {
     let namespaces: BTreeSet<_> = refused
         .iter()

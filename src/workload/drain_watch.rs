@@ -32,9 +32,9 @@ impl DrainWatches {
         }
     }
 
-    /// Calls `look_again` once when a pod of the node is deleted after `version`, the resourceVersion of the drain's
-    /// list. Does nothing if the Machine is watched already. A watch that fails does not call it: a drain
-    /// is repeated at intervals anyway.
+    /// Calls `look_again` once when a pod of the node is deleted after `version`, the
+    /// resourceVersion of the drain's list. Does nothing if the Machine is watched already. A watch
+    /// that fails does not call it: a drain is repeated at intervals anyway.
     pub fn start(
         &self,
         machine: &str,

@@ -31,10 +31,12 @@ impl Error {
     }
 }
 
-/// Bytes of what is told of a server's own words: a message goes into a condition and a line of the log.
+/// Bytes of what is told of a server's own words: a message goes into a condition and a line of the
+/// log.
 const SHOWN: usize = 1024;
 
-/// Message of the API server, or cause of the failed connection, without the debug text that kube adds.
+/// Message of the API server, or cause of the failed connection, without the debug text that kube
+/// adds.
 pub fn reason(error: &kube::Error) -> String {
     let said = match error {
         kube::Error::Api(status) if status.message.is_empty() => {
@@ -56,8 +58,8 @@ pub fn reason(error: &kube::Error) -> String {
     shortened(said)
 }
 
-/// What a server did, without the address at the beginning of [`reason`]: of one that is reached through its own machine that is
-/// its loopback, which reads as the manager's.
+/// What a server did, without the address at the beginning of [`reason`]: of one that is reached
+/// through its own machine that is its loopback, which reads as the manager's.
 pub fn deed(said: &str) -> Option<&str> {
     let (_, deed) = said.strip_prefix("the server ")?.split_once(' ')?;
     Some(deed)
@@ -89,7 +91,8 @@ pub enum Cause {
     NotReady(u16),
     /// It sends more than the manager reads.
     Limit,
-    /// The address that is given for it is refused, or answers with a redirect: it leads nowhere until that is corrected.
+    /// The address that is given for it is refused, or answers with a redirect: it leads nowhere
+    /// until that is corrected.
     Given,
     /// Any other answer.
     Answered,

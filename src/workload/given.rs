@@ -1,5 +1,5 @@
-//! Kubeconfigs from users. A kubeconfig in a Secret may name neither programs nor files: the manager
-//! would run or read its own.
+//! Kubeconfigs from users. A kubeconfig in a Secret may name neither programs nor files: the
+//! manager would run or read its own.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -36,8 +36,8 @@ pub async fn config(text: &str) -> Result<kube::Config, String> {
         .map_err(|error| error.to_string())
 }
 
-/// The URL of the API in a kubeconfig, as `https://host:port`, and the certificates that verify it, in PEM, for
-/// a ClusterProfile.
+/// The URL of the API in a kubeconfig, as `https://host:port`, and the certificates that verify it,
+/// in PEM, for a ClusterProfile.
 ///
 /// # Errors
 /// Why they cannot be published in a ClusterProfile.
@@ -88,7 +88,8 @@ fn unreadable(why: &str) -> String {
     )
 }
 
-/// What a user gives instead of a field that is refused. `--flatten` puts certificates and keys inline, and nothing else.
+/// What a user gives instead of a field that is refused. `--flatten` puts certificates and keys
+/// inline, and nothing else.
 fn instead(field: &str) -> String {
     match field {
         "exec" | "auth-provider" | "tokenFile" => {

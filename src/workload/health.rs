@@ -129,8 +129,8 @@ impl Health {
     }
 }
 
-/// Probes the health of a workload cluster, within `timeout`. One request after the other: at the same time they would
-/// open two connections. If the first is not answered, the second is not sent.
+/// Probes the health of a workload cluster, within `timeout`. One request after the other: at the
+/// same time they would open two connections. If the first is not answered, the second is not sent.
 pub async fn probe(client: &Client, timeout: Duration) -> Health {
     let deadline = Instant::now() + timeout;
     let readiness = tokio::time::timeout_at(deadline, readyz(client)).await;

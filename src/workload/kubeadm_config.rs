@@ -60,8 +60,8 @@ pub async fn write(client: &Client, record: &Record, text: &str) -> Result<(), E
         .map_err(|error| Error::new(format!("write ConfigMap {NAMESPACE}/{name}"), error))
 }
 
-/// The pods of kube-proxy are replaced, as the DaemonSet says, once for each `digest` of its settings. Nothing where there is
-/// no kube-proxy.
+/// The pods of kube-proxy are replaced, as the DaemonSet says, once for each `digest` of its
+/// settings. Nothing where there is no kube-proxy.
 ///
 /// # Errors
 /// The workload cluster refuses the request or does not answer.

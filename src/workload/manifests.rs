@@ -184,7 +184,8 @@ impl Document {
     }
 }
 
-/// Sorts prerequisites first: Namespaces, then CustomResourceDefinitions, then the rest in their order.
+/// Sorts prerequisites first: Namespaces, then CustomResourceDefinitions, then the rest in their
+/// order.
 pub fn in_order(mut documents: Vec<Document>) -> Vec<Document> {
     documents.sort_by_key(Document::rank);
     documents

@@ -15,7 +15,8 @@
 //! | [`consumer`] | the identity of consumers of a ClusterProfile |
 //! | [`properties`] | ClusterProperties |
 //!
-//! Everything here uses a [`kube::Client`] and does not depend on how it reaches the workload cluster.
+//! Everything here uses a [`kube::Client`] and does not depend on how it reaches the workload
+//! cluster.
 
 pub mod addons;
 pub mod cluster;
@@ -41,9 +42,9 @@ pub use registry::Registry;
 
 /// The configuration of a client of a workload cluster, from that of its kubeconfig.
 ///
-/// kube repeats a request that is answered with 429 up to 15 times, for minutes; but the Eviction API
-/// answers 429 if a `PodDisruptionBudget` blocks an eviction, and 503 is a valid answer to a health
-/// probe. The next pass repeats a failed request.
+/// kube repeats a request that is answered with 429 up to 15 times, for minutes; but the Eviction
+/// API answers 429 if a `PodDisruptionBudget` blocks an eviction, and 503 is a valid answer to a
+/// health probe. The next pass repeats a failed request.
 pub fn client_config(mut config: kube::Config) -> kube::Config {
     config.default_retry = false;
     config

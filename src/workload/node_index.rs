@@ -87,7 +87,8 @@ impl NodeIndex {
         self.store(&Arc::new(view), true);
     }
 
-    /// The list is complete: removes the Nodes that are not in it. Returns those, and the ones that changed meaningfully.
+    /// The list is complete: removes the Nodes that are not in it. Returns those, and the ones that
+    /// changed meaningfully.
     pub(super) fn complete(&mut self) -> Vec<Arc<NodeView>> {
         self.is_complete = true;
         let is_gone = |(_, entry): &(&String, &Entry)| entry.list != self.list;

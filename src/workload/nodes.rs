@@ -1,5 +1,5 @@
-//! Writes to Nodes of a workload cluster: labels, annotations, taints, cordon, deletion. Each write follows
-//! a read, carries its UID and resourceVersion, and is skipped if nothing differs.
+//! Writes to Nodes of a workload cluster: labels, annotations, taints, cordon, deletion. Each write
+//! follows a read, carries its UID and resourceVersion, and is skipped if nothing differs.
 
 use std::sync::Arc;
 
@@ -44,7 +44,8 @@ pub async fn read(client: &Client, name: &str) -> Result<Option<NodeView>, Error
 /// Reads all Nodes, page by page.
 ///
 /// # Errors
-/// Why they cannot be listed; or they are more than the manager keeps of one cluster, or take longer than
+/// Why they cannot be listed; or they are more than the manager keeps of one cluster, or take
+/// longer than
 /// [`LIST`]: no server keeps a pass by many slow pages.
 pub async fn list(client: &Client) -> Result<Vec<Arc<NodeView>>, String> {
     let listed = tokio::time::timeout(LIST, pages(client)).await;

@@ -22,8 +22,8 @@ impl Registry {
         }
     }
 
-    /// Connects to a workload cluster, and replaces an earlier connection to it. Create the client with
-    /// [`client_config`](super::client_config). Must be called within a tokio runtime.
+    /// Connects to a workload cluster, and replaces an earlier connection to it. Create the client
+    /// with [`client_config`](super::client_config). Must be called within a tokio runtime.
     pub fn connect(&self, key: ClusterKey, client: Client) -> Arc<WorkloadCluster> {
         let workload = Arc::new(WorkloadCluster::connect(
             key.clone(),

@@ -1,4 +1,5 @@
-//! Bootstrap tokens in a workload cluster: Secrets of type `bootstrap.kubernetes.io/token` in kube-system.
+//! Bootstrap tokens in a workload cluster: Secrets of type `bootstrap.kubernetes.io/token` in
+//! kube-system.
 
 use std::time::Duration;
 
@@ -30,9 +31,9 @@ pub async fn apply(client: &Client, secret: &Secret) -> Result<(), Error> {
     Ok(())
 }
 
-/// Waits until kube-controller-manager has signed `cluster-info` with this token, for so long at most. A node that joins looks
-/// for the signature every 5 s (kubeadm's `DiscoveryRetryInterval`), and a new control plane signs a moment after its API
-/// answers. Returns whether it is signed.
+/// Waits until kube-controller-manager has signed `cluster-info` with this token, for so long at
+/// most. A node that joins looks for the signature every 5 s (kubeadm's `DiscoveryRetryInterval`),
+/// and a new control plane signs a moment after its API answers. Returns whether it is signed.
 pub async fn until_signed(client: &Client, id: &str, limit: Duration) -> bool {
     // as kubeadm and the signer name it (KEP-130)
     let key = format!("jws-kubeconfig-{id}");

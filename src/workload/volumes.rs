@@ -1,5 +1,5 @@
-//! Whether volumes are still attached to a node: it must not be deleted before they are detached, otherwise they
-//! stay attached until the attach/detach controller forces it.
+//! Whether volumes are still attached to a node: it must not be deleted before they are detached,
+//! otherwise they stay attached until the attach/detach controller forces it.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +13,9 @@ use super::drain::pods_on;
 use super::error::Error;
 use tatara_core::drain::plan;
 
-/// Volumes that are attached to a node, without those of pods that a drain does not evict (such as a
-/// DaemonSet's, which are never detached). Sorted names of `PersistentVolumes`; the name in the node's status
-/// if there is no `VolumeAttachment`. Empty if the node does not exist.
+/// Volumes that are attached to a node, without those of pods that a drain does not evict (such as
+/// a DaemonSet's, which are never detached). Sorted names of `PersistentVolumes`; the name in the
+/// node's status if there is no `VolumeAttachment`. Empty if the node does not exist.
 ///
 /// # Errors
 /// The workload cluster refuses a request or does not answer.

@@ -1,4 +1,5 @@
-//! The watch of a workload cluster's Nodes, for as long as the [`WorkloadCluster`](super::WorkloadCluster) lives.
+//! The watch of a workload cluster's Nodes, for as long as the
+//! [`WorkloadCluster`](super::WorkloadCluster) lives.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -20,10 +21,12 @@ use tatara_core::NodeView;
 /// seconds cost few requests, and the recovery of a workload cluster is noticed soon.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 
-/// The pause after a server exceeded a limit: it answers, so it would be connected and disconnected in turn all the time.
+/// The pause after a server exceeded a limit: it answers, so it would be connected and disconnected
+/// in turn all the time.
 const AFTER_LIMIT: Duration = Duration::from_mins(1);
 
-/// A watch that lasted this long begins again at once; one that fails sooner is a failure like others.
+/// A watch that lasted this long begins again at once; one that fails sooner is a failure like
+/// others.
 const LASTS: Duration = Duration::from_secs(30);
 
 /// A watch in which nothing happens sees this often whether the others need its room.
@@ -121,8 +124,9 @@ impl Follower {
         }
     }
 
-    /// Drops the Nodes of a cluster that has more of them than it may: its next list begins with nothing. This comes after
-    /// the connectivity, so that nobody takes a Node that was dropped for one that does not exist.
+    /// Drops the Nodes of a cluster that has more of them than it may: its next list begins with
+    /// nothing. This comes after the connectivity, so that nobody takes a Node that was dropped for
+    /// one that does not exist.
     fn make_room(&self, cause: Cause) {
         let mut nodes = self.state.nodes();
         if cause == Cause::Limit || nodes.is_too_large() {

@@ -33,8 +33,8 @@ fn list(nodes: usize) -> String {
 
 const ADDED: &str = "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"more\",\"resourceVersion\":\"2\"}}}\n";
 
-/// A server with as many Nodes as a cluster may have, to which one more comes; of its next lists each waits for `further`, and
-/// has one Node.
+/// A server with as many Nodes as a cluster may have, to which one more comes; of its next lists
+/// each waits for `further`, and has one Node.
 fn crowded(further: Arc<Semaphore>) -> Client {
     let requests = Arc::new(AtomicUsize::new(0));
     let answer = move |request: Request<Body>| {

@@ -9,11 +9,12 @@ use crate::Next;
 const BASE: SignedDuration = SignedDuration::from_secs(2);
 /// Longest delay while something is missing that is most likely about to come.
 const PENDING: SignedDuration = SignedDuration::from_secs(60);
-/// Longest delay after a refusal: what refused may be the cluster itself, which has only just been made.
+/// Longest delay after a refusal: what refused may be the cluster itself, which has only just been
+/// made.
 const FAILED: SignedDuration = SignedDuration::from_secs(300);
 
-/// How often in a row a cluster refuses before it is told: an API server that has just started refuses what it accepts as soon
-/// as it has read its own roles.
+/// How often in a row a cluster refuses before it is told: an API server that has just started
+/// refuses what it accepts as soon as it has read its own roles.
 const TOLD_FROM: u32 = 3;
 
 /// The versions at which the sources of addons were read.
@@ -81,7 +82,8 @@ impl Attempt {
         self.read != read || self.delay(self.failures).is_some_and(waited)
     }
 
-    /// When they have to be looked at again. An attempt that is made now is taken to end as the last did.
+    /// When they have to be looked at again. An attempt that is made now is taken to end as the
+    /// last did.
     pub fn again(&self, read: ReadAt, now: Timestamp) -> Next {
         let is_due = self.is_due(read, now);
         let (from, failures) = if is_due {
@@ -111,7 +113,8 @@ mod tests {
         Timestamp::from_second(second).expect("a time")
     }
 
-    /// How often addons that come to this are applied in so many seconds, when somebody looks every second.
+    /// How often addons that come to this are applied in so many seconds, when somebody looks every
+    /// second.
     fn applied(state: &Addons, seconds: i64) -> u32 {
         let (mut last, mut times) = (None::<Attempt>, 0);
         let read = ReadAt::default();

@@ -42,8 +42,9 @@ impl Fleet {
             .or_else(|| self.unknown())
     }
 
-    /// The Nodes that may be that of a member: those with its name or address, and each control plane that is neither a
-    /// Machine's nor another member's, because a Node may have another name and other addresses than its member.
+    /// The Nodes that may be that of a member: those with its name or address, and each control
+    /// plane that is neither a Machine's nor another member's, because a Node may have another name
+    /// and other addresses than its member.
     pub fn nodes_of(
         &self,
         cluster: &str,
@@ -142,7 +143,8 @@ fn has(machine: &Machine, member: &Member) -> bool {
         || addresses.any(|address| member.is_at(&address.address))
 }
 
-/// Why a member may be on a Host that has its name or address. On one that is free and clean there is no etcd.
+/// Why a member may be on a Host that has its name or address. On one that is free and clean there
+/// is no etcd.
 fn on(host: &Host, member: &Member) -> Option<String> {
     let facts = host
         .status

@@ -87,7 +87,8 @@ pub struct Observed {
     pub cluster: Arc<Cluster>,
     /// Tatara's settings, validated as far as that needs no machine.
     pub spec: Result<ClusterProviderSpec, String>,
-    /// Its Machines; while it is being deleted, also those that are, and that its label does not name.
+    /// Its Machines; while it is being deleted, also those that are, and that its label does not
+    /// name.
     pub machines: Vec<MachineFact>,
     /// The number of further workers that are Ready and not being deleted.
     pub well: usize,
@@ -97,8 +98,8 @@ pub struct Observed {
     pub pool: Option<String>,
     /// MachineSets and MachineDeployments that are not being deleted yet.
     pub sets_left: usize,
-    /// While it is being deleted: Machines that are not, and are its by their claim or Node although its label does not
-    /// name them.
+    /// While it is being deleted: Machines that are not, and are its by their claim or Node
+    /// although its label does not name them.
     pub unlabelled: Vec<String>,
     /// Of all these, those that cannot be read and are left alone, as kind and name.
     pub unreadable: Vec<String>,
@@ -114,7 +115,8 @@ pub struct Observed {
     pub turn_waits: Option<String>,
     /// How the Cluster and its CA Secret contradict each other about it, by a live read of both.
     pub doubt: Option<Doubt>,
-    /// The user confirmed, by annotation, that the Machine which has the turn and does not exist no longer runs.
+    /// The user confirmed, by annotation, that the Machine which has the turn and does not exist no
+    /// longer runs.
     pub host_is_gone: bool,
     /// The Machine that has the turn does not exist.
     pub is_holder_gone: bool,
@@ -136,18 +138,22 @@ pub struct Observed {
     pub connected: bool,
     /// The answer of its API to the probes, and the verdict over them.
     pub health: Option<Health>,
-    /// The members of its etcd, or why they cannot be read; `None` if they were not read yet, or are not ours to read. As
-    /// they were when all was well, until several reads in a row show otherwise.
+    /// The members of its etcd, or why they cannot be read; `None` if they were not read yet, or
+    /// are not ours to read. As they were when all was well, until several reads in a row show
+    /// otherwise.
     pub etcd: Option<Result<Arc<Members>, String>>,
-    /// The Machines whose members answer and know no leader, where no list can be read and none knows one.
+    /// The Machines whose members answer and know no leader, where no list can be read and none
+    /// knows one.
     pub leaderless: Vec<String>,
     /// What is known of those of them that belong to no Machine.
     pub strangers: Vec<Facts>,
-    /// The update of one of its control-plane Machines ends once the components there are seen to serve.
+    /// The update of one of its control-plane Machines ends once the components there are seen to
+    /// serve.
     pub is_awaited: bool,
     /// What moves its versions, and writes kubeadm's ConfigMaps as it read them before.
     pub moves: Option<Moves>,
-    /// The settings that a control-plane Machine was made with, while the Cluster has no record of them.
+    /// The settings that a control-plane Machine was made with, while the Cluster has no record of
+    /// them.
     pub made_with: Option<Settings>,
     /// Its addons.
     pub addons: Addons,
@@ -179,13 +185,14 @@ pub struct Moves {
     pub what: String,
     /// What to do where that never comes, as another sentence.
     pub remedy: String,
-    /// The version to which kubeadm's addons are to follow, where no control-plane Machine wants it any more, nor one that is
-    /// being deleted: kubeadm's record may never have been raised to it.
+    /// The version to which kubeadm's addons are to follow, where no control-plane Machine wants it
+    /// any more, nor one that is being deleted: kubeadm's record may never have been raised to it.
     pub forsaken: Option<String>,
 }
 
 impl Moves {
-    /// The control plane of `holder` is updated, which has the turn for that. One that fails may be mended by an edit.
+    /// The control plane of `holder` is updated, which has the turn for that. One that fails may be
+    /// mended by an edit.
     pub fn of_update(holder: &Machine, turn: &Turn) -> Option<Self> {
         let conditions = holder.status.as_ref().map(|status| &status.conditions);
         let updating = conditions.and_then(|all| find(all, ConditionType::Updating));
@@ -197,8 +204,9 @@ impl Moves {
         })
     }
 
-    /// kubeadm's addons are to follow to the version `due`. `is_forsaken`: no control-plane Machine wants it any more. That asks
-    /// for a person only where kubeadm's record was raised to it; otherwise what is due is forgotten.
+    /// kubeadm's addons are to follow to the version `due`. `is_forsaken`: no control-plane Machine
+    /// wants it any more. That asks for a person only where kubeadm's record was raised to it;
+    /// otherwise what is due is forgotten.
     pub fn of_addons(due: &str, recorded: Option<&KubernetesVersion>, is_forsaken: bool) -> Self {
         let due_version = due.parse::<KubernetesVersion>().ok();
         let is_raised = recorded

@@ -23,8 +23,8 @@ pub const EVENTS: &[ConditionType] = &[
     ConditionType::Deleting,
 ];
 
-/// Whether a finding of [`EVENTS`] is published as an Event. Of etcd that a member was removed: what its members answer changes
-/// with each one that is restarted.
+/// Whether a finding of [`EVENTS`] is published as an Event. Of etcd that a member was removed:
+/// what its members answer changes with each one that is restarted.
 pub fn is_news(old: &ClusterStatus, finding: &Finding) -> bool {
     match finding.condition {
         ConditionType::EtcdHealthy => finding.reason() == Reason::MemberRemoved,
@@ -32,7 +32,8 @@ pub fn is_news(old: &ClusterStatus, finding: &Finding) -> bool {
     }
 }
 
-/// For how long a status is held back. How far its workers are stands on their MachineDeployments as well, and sooner.
+/// For how long a status is held back. How far its workers are stands on their MachineDeployments
+/// as well, and sooner.
 pub fn holds_back(old: &ClusterStatus, new: &ClusterStatus) -> Duration {
     let is_read = read_by_others(old) != read_by_others(new);
     let of_control_plane = |status: &ClusterStatus| {

@@ -1,5 +1,5 @@
-//! How consumers reach a workload cluster: an identity of their own in the workload cluster, and a Secret beside the
-//! Cluster with a kubeconfig for it, to which the profile points. Pure.
+//! How consumers reach a workload cluster: an identity of their own in the workload cluster, and a
+//! Secret beside the Cluster with a kubeconfig for it, to which the profile points. Pure.
 
 use std::collections::BTreeMap;
 
@@ -62,8 +62,8 @@ pub(super) enum Entry {
     Taken(String),
 }
 
-/// The way in as it should be. A Secret that somebody else wrote is used as it is, unless it is another
-/// Cluster's: `a-profile-kubeconfig` is also the administrators' of Cluster `a-profile`.
+/// The way in as it should be. A Secret that somebody else wrote is used as it is, unless it is
+/// another Cluster's: `a-profile-kubeconfig` is also the administrators' of Cluster `a-profile`.
 pub(super) fn entry(observed: &Observed) -> Entry {
     let Some(server) = &observed.server else {
         return Entry::Closed;
@@ -135,8 +135,8 @@ pub(super) fn owner(cluster: &ClusterFacts) -> OwnerReference {
     }
 }
 
-/// The way in, as it stands in the profile: nothing secret, only where the Secret is. The namespace is
-/// always named, for plugins differ in what they take for the default.
+/// The way in, as it stands in the profile: nothing secret, only where the Secret is. The namespace
+/// is always named, for plugins differ in what they take for the default.
 fn provider(cluster: &ClusterFacts, server: &Server) -> AccessProvider {
     let extension = json!({
         "name": profile_kubeconfig_secret(&cluster.name),

@@ -55,8 +55,8 @@ pub(super) fn desired_object(
     }
 }
 
-/// The identity of the workload cluster: what the user says, else what was said before (a restored Cluster has
-/// a new UID and is the same workload cluster), else the Cluster's UID.
+/// The identity of the workload cluster: what the user says, else what was said before (a restored
+/// Cluster has a new UID and is the same workload cluster), else the Cluster's UID.
 fn member_id(cluster: &ClusterFacts, existing: Option<&Ours>) -> String {
     let given = cluster
         .labels

@@ -36,7 +36,8 @@ pub struct Input {
     pub namespaces: Vec<String>,
     /// Inventory namespaces that may not.
     pub forbidden: Vec<String>,
-    /// Where the workload cluster's API is served and what it is verified by, once that is known; else why not, human-readable.
+    /// Where the workload cluster's API is served and what it is verified by, once that is known;
+    /// else why not, human-readable.
     pub server: Result<Server, String>,
     /// What the probes of the control plane add up to.
     pub verdict: Verdict,
@@ -44,9 +45,11 @@ pub struct Input {
     pub health: String,
     /// `gitVersion` of the workload cluster, when it said.
     pub version: Option<String>,
-    /// A Cluster of this namespace whose administrators' kubeconfig has the name of the consumers' Secret.
+    /// A Cluster of this namespace whose administrators' kubeconfig has the name of the consumers'
+    /// Secret.
     pub rival: Option<String>,
-    /// What the watch shows of the Secret of consumers; None where nobody watches, and it is read each time.
+    /// What the watch shows of the Secret of consumers; None where nobody watches, and it is read
+    /// each time.
     pub secret: Option<SecretSeen>,
     /// Whether the manager is connected to the workload cluster.
     pub is_connected: bool,

@@ -219,7 +219,8 @@ fn ours(observed: &Observed) -> impl Iterator<Item = (&String, &Ours)> {
         })
 }
 
-/// Says that the workload cluster is leaving, then deletes the profile: consumers that hold it see why.
+/// Says that the workload cluster is leaving, then deletes the profile: consumers that hold it see
+/// why.
 fn withdraw(
     actions: &mut Vec<Action>,
     observed: &Observed,
@@ -246,7 +247,8 @@ fn withdraw(
     });
 }
 
-/// Profiles are deleted first; the Cluster follows when they are deleted, or when their finalizers took too long.
+/// Profiles are deleted first; the Cluster follows when they are deleted, or when their finalizers
+/// took too long.
 fn deletion(observed: &Observed, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
     if !observed.cluster.held {

@@ -11,8 +11,9 @@ use crate::remedy;
 /// Longest namespace and name together that Argo CD integrations can make a label value of.
 const LONGEST_REFERENCE: usize = 62;
 
-/// The inventory namespaces that a Cluster asks for: those that may be written to, and those that may
-/// not. Default: the Cluster's own namespace; the manager's `--profile-namespaces` must allow others.
+/// The inventory namespaces that a Cluster asks for: those that may be written to, and those that
+/// may not. Default: the Cluster's own namespace; the manager's `--profile-namespaces` must allow
+/// others.
 pub fn inventories(
     settings: &ProfileSettings,
     own: &str,
@@ -127,16 +128,16 @@ pub(super) fn finding(observed: &Observed, published: &[&str], problems: &[Why])
     Finding::yes(CONDITION, Reason::Published, message)
 }
 
-/// What is said of an answer of the API server to the write of a profile that a retry would repeat, by its HTTP status and message.
-/// `None` for all others, which are errors.
+/// What is said of an answer of the API server to the write of a profile that a retry would repeat,
+/// by its HTTP status and message. `None` for all others, which are errors.
 pub fn refused(namespace: &str, name: &str, (code, message): (u16, &str)) -> Option<Finding> {
     let message = format!("ClusterProfile {namespace}/{name}: {message}");
     let is_repeated = matches!(code, 400 | 403 | 404 | 422);
     is_repeated.then(|| Finding::no(CONDITION, Reason::Refused, message))
 }
 
-/// Requires that the API server stored a profile as it was written: `lost` names the fields that it did not. A field that it drops
-/// would differ in every pass.
+/// Requires that the API server stored a profile as it was written: `lost` names the fields that it
+/// did not. A field that it drops would differ in every pass.
 ///
 /// # Errors
 /// It did not.

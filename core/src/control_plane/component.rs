@@ -89,8 +89,9 @@ pub struct ComponentState {
 }
 
 impl ComponentState {
-    /// That it serves is decided by one answer; that it does not, or cannot be asked, by those of a while: one that comes
-    /// late is no news. A reason that differs in numbers alone, as times, is the same.
+    /// That it serves is decided by one answer; that it does not, or cannot be asked, by those of a
+    /// while: one that comes late is no news. A reason that differs in numbers alone, as times, is
+    /// the same.
     #[must_use]
     pub fn next(before: Option<&Self>, answer: Answer, now: Timestamp) -> Self {
         let is_untrusted = matches!(answer, Answer::Untrusted(_));
@@ -140,8 +141,9 @@ impl Components {
             .filter_map(move |(component, state)| finding(*component, state, host))
     }
 
-    /// Whether the API server has not served for a while. kubeadm's has no other etcd than the member beside it: while it
-    /// serves, that does. Of etcd itself nothing is known where no list of its members can be read.
+    /// Whether the API server has not served for a while. kubeadm's has no other etcd than the
+    /// member beside it: while it serves, that does. Of etcd itself nothing is known where no list
+    /// of its members can be read.
     pub fn has_lost_api(&self) -> bool {
         let state = self.states.get(&Component::ApiServer);
         state.is_some_and(|state| {
@@ -149,8 +151,9 @@ impl Components {
         })
     }
 
-    /// Which of them does not serve by its last answer, and why. A controller manager or scheduler that cannot be asked
-    /// although the API server beside it serves does not count: where it listens keeps us from that.
+    /// Which of them does not serve by its last answer, and why. A controller manager or scheduler
+    /// that cannot be asked although the API server beside it serves does not count: where it
+    /// listens keeps us from that.
     pub fn troubled(&self, host: &str) -> Option<String> {
         let serves =
             |state: &ComponentState| state.status == Some(Status::True) && state.differs.is_none();
@@ -172,7 +175,8 @@ impl Components {
         ))
     }
 
-    /// Whether people would read something else, or an update that waits for them would go on or wait.
+    /// Whether people would read something else, or an update that waits for them would go on or
+    /// wait.
     pub fn reads_like(&self, other: &Self) -> bool {
         let read = |components: &Self| {
             let states = components.states.iter();

@@ -6,7 +6,8 @@ use k8s_openapi::jiff::SignedDuration;
 /// election or a lost packet; consumers tear down their clients when the condition flaps.
 pub const FAILURE_THRESHOLD: u32 = 3;
 
-/// Time after which an etcd or a component that does not answer well is reported, however often it was asked.
+/// Time after which an etcd or a component that does not answer well is reported, however often it
+/// was asked.
 pub const TROUBLED_FOR: SignedDuration = SignedDuration::from_secs(20);
 
 /// What the probes so far add up to.

@@ -21,7 +21,8 @@ impl fmt::Display for MemberId {
 pub struct Member {
     /// Its ID.
     pub id: MemberId,
-    /// The name that it started with, which kubeadm makes that of its Node. Empty until it has started for the first time.
+    /// The name that it started with, which kubeadm makes that of its Node. Empty until it has
+    /// started for the first time.
     pub name: String,
     /// Where the other members reach it, such as `https://10.0.0.11:2380`.
     pub peer_urls: Vec<String>,
@@ -80,7 +81,8 @@ pub enum MemberHealth {
     Unhealthy(String),
 }
 
-/// The members according to one list of a member that had the quorum (`linearizable`), and the health of each.
+/// The members according to one list of a member that had the quorum (`linearizable`), and the
+/// health of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Members {
     /// All that are listed.
@@ -104,7 +106,8 @@ impl Members {
         self.list.iter().find(|member| member.is_at(address))
     }
 
-    /// The member that has one of these addresses or names: each of the two can be edited where it is recorded.
+    /// The member that has one of these addresses or names: each of the two can be edited where it
+    /// is recorded.
     pub fn of<'a>(&self, addresses: &[&'a str], names: &[&'a str]) -> Option<&Member> {
         self.list.iter().find(|member| {
             addresses.iter().any(|address| member.is_at(address))

@@ -1,4 +1,5 @@
-//! The control plane of a cluster: its health and its components, the members of its etcd, and which changes they allow.
+//! The control plane of a cluster: its health and its components, the members of its etcd, and
+//! which changes they allow.
 
 pub mod component;
 pub mod health;

@@ -1,7 +1,7 @@
 //! A member of etcd that belongs to no Machine: whether it may be removed. Pure.
 //!
-//! It may be somebody's, whose server is not reached from here: that nothing answers the manager proves nothing. What counts
-//! is what others say, all of it, for a while:
+//! It may be somebody's, whose server is not reached from here: that nothing answers the manager
+//! proves nothing. What counts is what others say, all of it, for a while:
 //!
 //! | who | says |
 //! |---|---|
@@ -67,9 +67,10 @@ pub fn is_node_of(member: &Member, node: &NodeView) -> bool {
         || addresses.any(|address| member.is_at(&address.address))
 }
 
-/// Whether nothing joins while a Machine has a turn of this kind. A `kubeadm join` that runs would start with a list of members
-/// that is no longer true. `waits`: the Machine says that etcd does not allow its join now; it may wait for this very member to
-/// leave. What is updated or leaves loses nothing: without a member that does not serve, fewer are needed for a quorum.
+/// Whether nothing joins while a Machine has a turn of this kind. A `kubeadm join` that runs would
+/// start with a list of members that is no longer true. `waits`: the Machine says that etcd does
+/// not allow its join now; it may wait for this very member to leave. What is updated or leaves
+/// loses nothing: without a member that does not serve, fewer are needed for a quorum.
 pub fn is_idle(members: &Members, action: TurnAction, waits: bool) -> bool {
     match action {
         TurnAction::Join => waits && permits(members, Change::Add).is_err(),

@@ -29,7 +29,8 @@ pub type Received = BTreeMap<MemberId, String>;
 pub enum Sign {
     /// This one is connected with it.
     Connected(String),
-    /// This one received data from it since the last look: it serves, and cannot be reached by the others.
+    /// This one received data from it since the last look: it serves, and cannot be reached by the
+    /// others.
     Sends(MemberId),
     /// Why nothing follows from their answers.
     Unproven(String),
@@ -112,7 +113,8 @@ pub fn sign(members: &Members, id: MemberId, connections: &Connections) -> Sign 
 }
 
 impl Watch {
-    /// What is known after one more look. A member that nobody reaches may still reach others: what these receive shows it.
+    /// What is known after one more look. A member that nobody reaches may still reach others: what
+    /// these receive shows it.
     #[must_use]
     pub fn next(before: Option<&Self>, sign: Sign, received: Received, at: Timestamp) -> Self {
         let before = before.filter(|before| {

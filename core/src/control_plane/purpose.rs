@@ -1,4 +1,5 @@
-//! What a turn is for, in words, and in which condition a Machine tells of it: a row for each action.
+//! What a turn is for, in words, and in which condition a Machine tells of it: a row for each
+//! action.
 
 use crate::Why;
 use crate::api::cluster::TurnAction;

@@ -1,9 +1,10 @@
 //! The guard: which change of a control plane its etcd allows now.
 //!
-//! etcd serves while more than half of its voting members are healthy. A change is allowed only if that holds before it and
-//! after it, and only one at a time: a learner, or a member that was added and has not started, is a change that has not
-//! ended (<https://etcd.io/docs/v3.6/op-guide/runtime-configuration/>). The list must be linearizable: a member that lost the
-//! others serves its own copy as well.
+//! etcd serves while more than half of its voting members are healthy. A change is allowed only if
+//! that holds before it and after it, and only one at a time: a learner, or a member that was added
+//! and has not started, is a change that has not ended
+//! (<https://etcd.io/docs/v3.6/op-guide/runtime-configuration/>). The list must be linearizable: a
+//! member that lost the others serves its own copy as well.
 
 use super::members::{Member, MemberId, Members};
 use crate::api::conditions::Reason;
@@ -46,13 +47,15 @@ pub enum Obstacle {
     LastMember(String),
     /// A member found its data damaged: a change could spread that.
     Corrupt(String, MemberId),
-    /// A member has no room for more data: the cluster takes no writes, and so nothing joins or is upgraded.
+    /// A member has no room for more data: the cluster takes no writes, and so nothing joins or is
+    /// upgraded.
     NoSpace(String),
     /// The list does not have this member.
     NotListed(MemberId),
 }
 
-/// The member that is made the leader before this one is removed: one that votes and serves. `None` if this one does not lead.
+/// The member that is made the leader before this one is removed: one that votes and serves. `None`
+/// if this one does not lead.
 ///
 /// # Errors
 /// No other one could lead.
@@ -112,7 +115,8 @@ pub fn permits(members: &Members, change: Change) -> Result<(), Obstacle> {
     }
     let remaining = healthy_without(members, target);
     match (change, target) {
-        // The second one is needed from the moment that it votes; kubeadm lets it learn first. Any other may fail to start.
+        // The second one is needed from the moment that it votes; kubeadm lets it learn first. Any
+        // other may fail to start.
         (Change::Add, _) => {
             let starts = usize::from(voters == 1);
             must_hold(members, healthy + starts, voters + 1, None)
@@ -122,7 +126,8 @@ pub fn permits(members: &Members, change: Change) -> Result<(), Obstacle> {
             Err(Obstacle::LastMember(target.label()))
         }
         (Change::Remove(_), target) => must_hold(members, remaining, voters - 1, target),
-        // One or two cannot miss any, and must be upgraded all the same: the API is away while that lasts.
+        // One or two cannot miss any, and must be upgraded all the same: the API is away while that
+        // lasts.
         (Change::Restart(_), target) if voters <= 2 => {
             must_hold(members, remaining + 1, voters, target)
         }

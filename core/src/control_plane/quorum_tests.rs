@@ -3,8 +3,10 @@ use proptest::prelude::*;
 use super::super::members::MemberHealth;
 use super::*;
 
-/// Members by one letter each: `+` healthy, `-` unhealthy, `?` of no Machine, so that it is not asked, `l` a learner, `u` a learner that has not started,
-/// `v` a voter that has not started (neither has a name), `c` a healthy one that raised CORRUPT, `n` the same with NOSPACE. Their IDs are 1, 2, 3...
+/// Members by one letter each: `+` healthy, `-` unhealthy, `?` of no Machine, so that it is not
+/// asked, `l` a learner, `u` a learner that has not started, `v` a voter that has not started
+/// (neither has a name), `c` a healthy one that raised CORRUPT, `n` the same with NOSPACE. Their
+/// IDs are 1, 2, 3...
 fn members(letters: &str) -> Members {
     let mut members = Members::default();
     for (id, letter) in (1..).map(MemberId).zip(letters.chars()) {
@@ -162,7 +164,8 @@ fn an_obstacle_names_who_is_in_the_way_and_what_helps() {
 }
 
 proptest! {
-    /// Whatever is allowed leaves more than half of the voters healthy, as far as it can: an added one may not start.
+    /// Whatever is allowed leaves more than half of the voters healthy, as far as it can: an added
+    /// one may not start.
     #[test]
     fn nothing_that_is_allowed_gives_the_quorum_away(letters in "[-+?luvcn]{1,7}", id in 1_u64..8) {
         let before = members(&letters);

@@ -1,6 +1,7 @@
-//! What is written next, of the control-plane turn and of the record that a control plane exists. Both are kept
-//! on the Cluster and on its CA Secret, and the Secret is authoritative: a Cluster is replaced, restored or edited
-//! more easily. Pure: from a live read of both to one write, which is then done by compare-and-swap.
+//! What is written next, of the control-plane turn and of the record that a control plane exists.
+//! Both are kept on the Cluster and on its CA Secret, and the Secret is authoritative: a Cluster is
+//! replaced, restored or edited more easily. Pure: from a live read of both to one write, which is
+//! then done by compare-and-swap.
 //!
 //! | | first | then |
 //! |---|---|---|
@@ -8,12 +9,13 @@
 //! | giving it back | Cluster | Secret |
 //! | recording `kubeadm init` | Secret | Cluster, and the turn is returned |
 //!
-//! The Secret is read before the Cluster, and written only while nothing else has changed on it. Because a return
-//! writes the Secret as well (it adds a missing copy first), a copy that was read before a return is never
-//! written after it.
+//! The Secret is read before the Cluster, and written only while nothing else has changed on it.
+//! Because a return writes the Secret as well (it adds a missing copy first), a copy that was read
+//! before a return is never written after it.
 //!
-//! The turn of `kubeadm init` may not be given twice, because nothing else would show it: two objects must agree. The later
-//! ones (join, removal) guard an etcd that can be asked: there the Secret decides, and the Cluster repeats it for people.
+//! The turn of `kubeadm init` may not be given twice, because nothing else would show it: two
+//! objects must agree. The later ones (join, removal) guard an etcd that can be asked: there the
+//! Secret decides, and the Cluster repeats it for people.
 
 use std::collections::BTreeMap;
 
@@ -95,10 +97,11 @@ pub enum Doubt {
     TwoHolders(Turn, Turn),
     /// The Secret records that this Machine ran `kubeadm init`, and the Cluster does not.
     RecordOnSecretOnly(String),
-    /// They name different Machines that ran `kubeadm init`: first the Secret's, then the Cluster's.
+    /// They name different Machines that ran `kubeadm init`: first the Secret's, then the
+    /// Cluster's.
     TwoRecords(String, String),
-    /// The Cluster's condition reports one with this reason, and what is cached of the two does not show it: one of them is
-    /// older.
+    /// The Cluster's condition reports one with this reason, and what is cached of the two does not
+    /// show it: one of them is older.
     Reported(Reason),
 }
 
@@ -269,7 +272,8 @@ fn take_later(both: &Both, wanted: &Turn) -> Step {
     }
 }
 
-/// Whether a Machine has the turn that it was given; what one of the two lacks of it, or of the record, is written.
+/// Whether a Machine has the turn that it was given; what one of the two lacks of it, or of the
+/// record, is written.
 pub fn hold(both: &Both, wanted: &Turn) -> Step {
     let is_own = |turn: &Holder| matches!(turn, Holder::Of(turn) if is_same(turn, wanted));
     let has_it = match &both.secret.turn {
@@ -282,7 +286,8 @@ pub fn hold(both: &Both, wanted: &Turn) -> Step {
     }
 }
 
-/// The next step to return the turn of a Machine that is proven to run no control plane, on both objects.
+/// The next step to return the turn of a Machine that is proven to run no control plane, on both
+/// objects.
 pub fn give_back(both: &Both, uid: &str) -> Step {
     let (secret, cluster) = (&both.secret, &both.cluster);
     match (
@@ -299,8 +304,8 @@ pub fn give_back(both: &Both, uid: &str) -> Step {
     }
 }
 
-/// Whether a Machine has no turn to return, by what is known of both without a live read: that may only be older than a turn that
-/// another process gave to this Machine.
+/// Whether a Machine has no turn to return, by what is known of both without a live read: that may
+/// only be older than a turn that another process gave to this Machine.
 pub fn is_returned(known: Option<&Both>, uid: &str) -> bool {
     known.is_some_and(|known| !known.has_turn_of(uid))
 }
@@ -334,8 +339,9 @@ pub fn record(both: &Both, uid: &str) -> Step {
     end_turn(both, uid)
 }
 
-/// The next step to record what a host proves about a Machine that does not exist (any more). Not while another Machine may be running
-/// `kubeadm init`: then a person has to find out which host it is.
+/// The next step to record what a host proves about a Machine that does not exist (any more). Not
+/// while another Machine may be running `kubeadm init`: then a person has to find out which host it
+/// is.
 pub fn record_found(both: &Both, uid: &str) -> Step {
     match (both.doubt(), both.holder()) {
         // that is what the host answers
@@ -348,9 +354,9 @@ pub fn record_found(both: &Both, uid: &str) -> Step {
     }
 }
 
-/// The next step that needs neither a turn nor a proof: copies to the Secret of what only the Cluster
-/// has (as after an upgrade, or when the Secret was made again from a file), and the end of a turn whose `kubeadm
-/// init` is recorded on both.
+/// The next step that needs neither a turn nor a proof: copies to the Secret of what only the
+/// Cluster has (as after an upgrade, or when the Secret was made again from a file), and the end of
+/// a turn whose `kubeadm init` is recorded on both.
 pub fn settle(both: &Both) -> Step {
     if both.no_secret || both.doubt().is_some() {
         return Step::Done;

@@ -1,4 +1,5 @@
-//! What a drain does with each pod of a node: the rules of `kubectl drain` and of Cluster API. Pure.
+//! What a drain does with each pod of a node: the rules of `kubectl drain` and of Cluster API.
+//! Pure.
 
 mod progress;
 
@@ -15,8 +16,8 @@ pub use progress::{BlockedPod, Budget, DrainProgress, waits_for};
 /// Annotation of the mirror of a static pod, which the kubelet controls, not the API.
 const MIRROR_POD: &str = "kubernetes.io/config.mirror";
 
-/// How long after its grace period a pod on an unreachable node is waited for, as in Cluster API (1 s). Its
-/// kubelet cannot confirm the end, so the API would show it forever.
+/// How long after its grace period a pod on an unreachable node is waited for, as in Cluster API (1
+/// s). Its kubelet cannot confirm the end, so the API would show it forever.
 const UNREACHABLE_PATIENCE: SignedDuration = SignedDuration::from_secs(1);
 
 /// A pod; the UID distinguishes it from a later one of the same name.

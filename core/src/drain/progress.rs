@@ -64,7 +64,8 @@ impl DrainProgress {
         self.left() == 0
     }
 
-    /// Which pods were not waited for, because the kubelet of their node cannot confirm their end; `None` if there are none.
+    /// Which pods were not waited for, because the kubelet of their node cannot confirm their end;
+    /// `None` if there are none.
     pub fn unconfirmed(&self, node: &str) -> Option<String> {
         let unconfirmed = |skipped: &&(PodRef, Skip)| skipped.1 == Skip::Unconfirmed;
         let pods: Vec<_> = self.skipped.iter().filter(unconfirmed).collect();
@@ -84,8 +85,9 @@ impl DrainProgress {
         self.evicted.len() + self.waiting.len() + self.blocked.len() + self.completing.len()
     }
 
-    /// What is said where the release of a machine that does not answer ends the pods that hold its drain: a budget counts
-    /// such pods as unhealthy already, and holding the power on would heal none. `None` while an eviction is under way.
+    /// What is said where the release of a machine that does not answer ends the pods that hold its
+    /// drain: a budget counts such pods as unhealthy already, and holding the power on would heal
+    /// none. `None` while an eviction is under way.
     pub fn ended_by_release(&self, node: &str) -> Option<String> {
         if !self.evicted.is_empty() || !self.waiting.is_empty() {
             return None;

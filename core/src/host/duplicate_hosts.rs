@@ -1,7 +1,7 @@
-//! Hosts that are one server, or copies of one disk. What two nodes must not have in common is found
-//! here, before either is handed out, because no host can see it by itself. Namespaces keep nothing from each
-//! other: a server that two of them register is whose Machine has put its marker there first, and the server
-//! itself says so.
+//! Hosts that are one server, or copies of one disk. What two nodes must not have in common is
+//! found here, before either is handed out, because no host can see it by itself. Namespaces keep
+//! nothing from each other: a server that two of them register is whose Machine has put its marker
+//! there first, and the server itself says so.
 
 use crate::Why;
 use crate::api::conditions::Reason;
@@ -19,7 +19,8 @@ use crate::api::host::{HostFacts, SshAccess};
 pub struct DuplicateHosts {
     /// With the same address and port, by the same way, in the same namespace.
     pub address: Vec<String>,
-    /// With the same system of the same BMC: in the same namespace, or in another that has logged in there.
+    /// With the same system of the same BMC: in the same namespace, or in another that has logged
+    /// in there.
     pub bmc: Vec<String>,
     /// With the same machine-id, in the same namespace.
     pub machine_id: Vec<String>,
@@ -120,9 +121,10 @@ impl DuplicateHosts {
     }
 }
 
-/// Whether another Host, not being deleted, names the same server: it has the same address and jump hosts, or it reported the
-/// machine-id that this one has just reported. A disk may be a copy of another, so an equal machine-id counts only if its
-/// server has the marker of the Machine that both claim.
+/// Whether another Host, not being deleted, names the same server: it has the same address and jump
+/// hosts, or it reported the machine-id that this one has just reported. A disk may be a copy of
+/// another, so an equal machine-id counts only if its server has the marker of the Machine that
+/// both claim.
 pub fn is_same_server(
     host: &Host,
     seen: Option<&HostFacts>,

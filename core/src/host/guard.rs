@@ -1,5 +1,6 @@
-//! Whether a host has the control plane of a Cluster that is not being deleted: as shown by its marker, or, whatever
-//! the host reports, as recorded on objects. No irreversible action is performed on such a host.
+//! Whether a host has the control plane of a Cluster that is not being deleted: as shown by its
+//! marker, or, whatever the host reports, as recorded on objects. No irreversible action is
+//! performed on such a host.
 
 use std::sync::Arc;
 
@@ -29,7 +30,8 @@ pub struct ControlPlaneOrigin {
     pub by_secret: Option<String>,
     /// `sha256:<hex>` of its CA certificate, once it was read.
     pub authority: Option<String>,
-    /// The turn is taken for a change that comes after `kubeadm init`: there is a control plane, though its records may be lost.
+    /// The turn is taken for a change that comes after `kubeadm init`: there is a control plane,
+    /// though its records may be lost.
     pub has_later_turn: bool,
     /// The members of its etcd, according to the last list that its quorum confirmed.
     pub members: Option<Arc<Members>>,
@@ -52,7 +54,8 @@ impl ControlPlaneOrigin {
         self.name == claim.cluster && !self.is_deleting
     }
 
-    /// Whether a control plane of it is recorded, or is being changed: the members of its etcd are read live.
+    /// Whether a control plane of it is recorded, or is being changed: the members of its etcd are
+    /// read live.
     pub fn is_made(&self) -> bool {
         self.by.is_some() || self.by_secret.is_some() || self.has_later_turn
     }
@@ -62,8 +65,8 @@ impl ControlPlaneOrigin {
         all.into_iter().any(|by| by.as_deref() == Some(uid))
     }
 
-    /// Whether its etcd has a member on the host; `None` if that is not known. Told by every address and name of the host:
-    /// a person can edit some of them.
+    /// Whether its etcd has a member on the host; `None` if that is not known. Told by every
+    /// address and name of the host: a person can edit some of them.
     fn has_member_on(&self, host: &Host) -> Option<bool> {
         let members = self.members.as_ref()?;
         let facts = host
@@ -77,8 +80,9 @@ impl ControlPlaneOrigin {
         Some(members.of(&addresses, &names).is_some())
     }
 
-    /// Whether the host with this marker, which records a successful `kubeadm init` or join, may have this control plane: no
-    /// Machine is recorded, or this one is, or the host has (or may have) the private key of the CA.
+    /// Whether the host with this marker, which records a successful `kubeadm init` or join, may
+    /// have this control plane: no Machine is recorded, or this one is, or the host has (or may
+    /// have) the private key of the CA.
     fn is_on(&self, owner: &Owner, seen: &Observation) -> bool {
         let is_of = (&owner.marker.namespace, &owner.marker.cluster);
         let may_have_key =
@@ -89,10 +93,10 @@ impl ControlPlaneOrigin {
     }
 }
 
-/// The Cluster, not being deleted, whose control plane is on the host: a member of its etcd is. Where no list of the members
-/// is known, by the marker, or the records. The marker of a deleted Machine that released
-/// the host does not count without a record: a Cluster created again with the same name and CA has nothing on this
-/// host.
+/// The Cluster, not being deleted, whose control plane is on the host: a member of its etcd is.
+/// Where no list of the members is known, by the marker, or the records. The marker of a deleted
+/// Machine that released the host does not count without a record: a Cluster created again with the
+/// same name and CA has nothing on this host.
 pub fn guards(
     host: &Host,
     contact: &Contact,
@@ -129,7 +133,8 @@ pub fn was_let_go(host: &Host, uid: &str) -> bool {
     claim.is_some_and(|claim| claim.releasing && claim.uid == uid)
 }
 
-/// The Cluster, not being deleted, whose control plane may be on a host that was not observed: no Machine is recorded.
+/// The Cluster, not being deleted, whose control plane may be on a host that was not observed: no
+/// Machine is recorded.
 pub fn may_have(host: &Host, contact: &Contact, clusters: &[ControlPlaneOrigin]) -> Option<String> {
     if matches!(contact, Contact::Seen(_)) {
         return None;
@@ -143,8 +148,9 @@ pub fn may_have(host: &Host, contact: &Contact, clusters: &[ControlPlaneOrigin])
     (is_silent && !of.is_deleting && !of.is_external).then(|| of.name.clone())
 }
 
-/// Whether a host may be one of a control plane: it has the key of a CA, or its Machine is one (`is_control_plane`), or does not
-/// exist. That it has no key proves nothing: people take it away from their hosts.
+/// Whether a host may be one of a control plane: it has the key of a CA, or its Machine is one
+/// (`is_control_plane`), or does not exist. That it has no key proves nothing: people take it away
+/// from their hosts.
 pub fn may_be_of_control_plane(is_control_plane: Option<bool>, contact: &Contact) -> bool {
     let has_key = matches!(contact, Contact::Seen(seen) if seen.authority.is_some());
     has_key || is_control_plane != Some(false)

@@ -1,4 +1,5 @@
-//! Whether an installation may begin, or be given up, by what was read live just before: it erases disks.
+//! Whether an installation may begin, or be given up, by what was read live just before: it erases
+//! disks.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
@@ -7,8 +8,8 @@ use crate::api::host::HostSpec;
 use crate::api::names::{ANNOTATION_INSTALLATION, ANNOTATION_PAUSED, ANNOTATION_REINSTALL};
 use crate::api::{Host, Machine};
 
-/// Whether the Host is as it was when that was decided, and unclaimed or released by a Machine that is deleted. `machine` is the
-/// one of the name in its claim.
+/// Whether the Host is as it was when that was decided, and unclaimed or released by a Machine that
+/// is deleted. `machine` is the one of the name in its claim.
 pub fn is_free(decided_on: &Host, live: &Host, machine: Option<&Machine>) -> bool {
     let is_let_go = live.spec.consumer_ref.as_ref().is_none_or(|consumer| {
         let is_held = machine.is_some_and(|machine| machine.uid().as_ref() == Some(&consumer.uid));
@@ -17,7 +18,8 @@ pub fn is_free(decided_on: &Host, live: &Host, machine: Option<&Machine>) -> boo
     is_unchanged(decided_on, live) && is_let_go
 }
 
-/// Whether the Host is as it was when an installation was decided on, and not excluded from changes.
+/// Whether the Host is as it was when an installation was decided on, and not excluded from
+/// changes.
 pub fn is_unchanged(decided_on: &Host, live: &Host) -> bool {
     live.spec == decided_on.spec && may_be_given_up(decided_on, live)
 }

@@ -1,5 +1,5 @@
-//! The Node that a deleted Machine left in its Cluster, as one that was deleted before its host was reset: which one is deleted once
-//! the host is clean.
+//! The Node that a deleted Machine left in its Cluster, as one that was deleted before its host was
+//! reset: which one is deleted once the host is clean.
 
 use std::sync::Arc;
 

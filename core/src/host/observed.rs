@@ -43,16 +43,19 @@ pub struct Observed {
     pub cluster_goes: bool,
     /// Other Hosts of its namespace with the same claim.
     pub rivals: Vec<String>,
-    /// The one of them whose server had the marker of that Machine when it was last observed, and no other server had it; it
-    /// answers, and the Machine names it.
+    /// The one of them whose server had the marker of that Machine when it was last observed, and
+    /// no other server had it; it answers, and the Machine names it.
     pub marked_rival: Option<String>,
     /// Another Host, not being deleted, that names the same server and has the same claim.
     pub stands_in: Option<String>,
-    /// The existing Cluster whose control plane is on it, according to its marker and to the records.
+    /// The existing Cluster whose control plane is on it, according to its marker and to the
+    /// records.
     pub guards: Option<String>,
-    /// The existing Cluster whose control plane may be on it: it does not answer, and no Machine is recorded.
+    /// The existing Cluster whose control plane may be on it: it does not answer, and no Machine is
+    /// recorded.
     pub may_guard: Option<String>,
-    /// That control plane was made by a Machine that does not exist, and the Cluster does not know of it.
+    /// That control plane was made by a Machine that does not exist, and the Cluster does not know
+    /// of it.
     pub unrecorded: Option<InitProof>,
     /// Failed resets in a row.
     pub attempts: Attempts,

@@ -1,4 +1,5 @@
-//! Whether a host must still be reset, left to another Host, or freed, by what was read live just before: that is irreversible.
+//! Whether a host must still be reset, left to another Host, or freed, by what was read live just
+//! before: that is irreversible.
 
 use kube::ResourceExt;
 
@@ -9,8 +10,8 @@ use crate::api::{Cluster, Host, Machine};
 use crate::claim;
 use crate::proof::Clean;
 
-/// Whether the decision still holds: the claim is the same and released, and the Machine of this name does not exist,
-/// is another one, or is being deleted.
+/// Whether the decision still holds: the claim is the same and released, and the Machine of this
+/// name does not exist, is another one, or is being deleted.
 pub fn is_released(decided_on: &Host, live: &Host, machine: Option<&Machine>) -> bool {
     let Some(consumer) = &live.spec.consumer_ref else {
         return false;
@@ -22,7 +23,8 @@ pub fn is_released(decided_on: &Host, live: &Host, machine: Option<&Machine>) ->
     live.spec.consumer_ref == decided_on.spec.consumer_ref && consumer.releasing && !stays
 }
 
-/// Whether the host that was decided on still has the same claim and server: its release may have been reverted since.
+/// Whether the host that was decided on still has the same claim and server: its release may have
+/// been reverted since.
 pub fn is_same(decided_on: &Host, live: &Host) -> bool {
     let (was, is) = (&decided_on.spec, &live.spec);
     was.consumer_ref == is.consumer_ref && was.ssh == is.ssh
@@ -33,9 +35,10 @@ pub fn goes(cluster: &Cluster) -> bool {
     cluster.metadata.deletion_timestamp.is_some()
 }
 
-/// Whether the server of a Host that is being deleted is left to another Host (`other`, if it exists): that one stays, has the same
-/// claim, and is the same server. Of two deleted at once, one remains. `seen`: what the server reported just now. `is_marked`: the
-/// server of a Host had the marker of the Machine that both claim.
+/// Whether the server of a Host that is being deleted is left to another Host (`other`, if it
+/// exists): that one stays, has the same claim, and is the same server. Of two deleted at once, one
+/// remains. `seen`: what the server reported just now. `is_marked`: the server of a Host had the
+/// marker of the Machine that both claim.
 pub fn is_left_to(
     host: &Host,
     seen: Option<&HostFacts>,
@@ -48,7 +51,8 @@ pub fn is_left_to(
     claim::is_of(other, &claimant) && is_same_server(host, seen, other, is_marked)
 }
 
-/// What is proven of the Machine whose claim a host that was installed anew has; `None` if nobody claims it.
+/// What is proven of the Machine whose claim a host that was installed anew has; `None` if nobody
+/// claims it.
 ///
 /// # Errors
 /// Somebody claims it, and nothing is proven.
@@ -70,8 +74,9 @@ pub fn basis(host: &Host) -> (Option<ConsumerRef>, Option<String>) {
     (host.spec.consumer_ref.clone(), underway)
 }
 
-/// Whether a Node that is left in the Cluster has to be deleted: the Nodes of one that is being deleted end with it, and its API
-/// may have ended before them. Somebody else's control plane outlives it.
+/// Whether a Node that is left in the Cluster has to be deleted: the Nodes of one that is being
+/// deleted end with it, and its API may have ended before them. Somebody else's control plane
+/// outlives it.
 pub fn keeps_its_nodes(cluster: &Cluster, is_external: bool) -> bool {
     cluster.metadata.deletion_timestamp.is_none() || is_external
 }

@@ -14,8 +14,8 @@ use crate::api::{Host, HostStatus};
 use crate::host::PowerState;
 use crate::status_write::{WORDS, due};
 
-/// For how long a status is held back. That a free Host is claimed stands in `spec.consumerRef`, and what its Machine begins
-/// with follows in a moment.
+/// For how long a status is held back. That a free Host is claimed stands in `spec.consumerRef`,
+/// and what its Machine begins with follows in a moment.
 pub fn holds_back(old: &HostStatus, new: &HostStatus) -> Duration {
     let is = |status: &HostStatus, state| status.state.as_deref() == Some(state_name(state));
     let is_claimed = is(old, State::Available) && is(new, State::Claimed);
@@ -33,7 +33,8 @@ fn read_by_others(status: &HostStatus) -> impl PartialEq + use<> {
     }
 }
 
-/// Whether a change of the state is published as an Event. Of the claim of a free Host the Machine tells.
+/// Whether a change of the state is published as an Event. Of the claim of a free Host the Machine
+/// tells.
 pub fn is_news(old: &HostStatus, new: &HostStatus, finding: &Finding) -> bool {
     let was_free = old.state.as_deref() == Some(state_name(State::Available));
     old.state != new.state && !(was_free && finding.reason() == Reason::Claimed)
@@ -75,8 +76,8 @@ fn state_name(state: State) -> &'static str {
     }
 }
 
-/// Conditions without a finding stay, except those about a BMC that was removed, and about an installation that failed or was
-/// refused and is no longer requested.
+/// Conditions without a finding stay, except those about a BMC that was removed, and about an
+/// installation that failed or was refused and is no longer requested.
 fn standing(
     host: &Host,
     is_underway: bool,
@@ -97,7 +98,8 @@ fn standing(
     old
 }
 
-/// Whose marker makes it an orphan; as it was where nothing is found about that, for example while it does not answer.
+/// Whose marker makes it an orphan; as it was where nothing is found about that, for example while
+/// it does not answer.
 fn marker(
     contact: &Contact,
     findings: &[Finding],

@@ -1,4 +1,5 @@
-//! A change of a host's power: whether it may be made, by what was read live just before, and what it shows.
+//! A change of a host's power: whether it may be made, by what was read live just before, and what
+//! it shows.
 
 use super::PowerState;
 use crate::api::Host;
@@ -42,8 +43,8 @@ pub fn still_holds(decided_on: &Host, live: &Host) -> bool {
     was.bmc == is.bmc && !is.maintenance && was.consumer_ref == is.consumer_ref
 }
 
-/// Whether the BMC reports the host off after powering it off. If it refused or did not answer, the host may still run:
-/// observations of it, such as the private key of a cluster's CA, remain valid.
+/// Whether the BMC reports the host off after powering it off. If it refused or did not answer, the
+/// host may still run: observations of it, such as the private key of a cluster's CA, remain valid.
 pub fn is_away(switch: Switch, power: Option<&PowerState>) -> bool {
     switch != Switch::On && power == Some(&PowerState::Off)
 }

@@ -1,4 +1,5 @@
-//! Whether the virtual machine of an abandoned Machine is deleted, by what was read just before, and what came of it.
+//! Whether the virtual machine of an abandoned Machine is deleted, by what was read just before,
+//! and what came of it.
 
 use std::fmt::Display;
 
@@ -10,19 +11,21 @@ use crate::wire::Machine as VirtualMachine;
 /// Label of a virtual machine: UID of the management cluster that created it.
 pub const LABEL_MANAGEMENT: &str = "management";
 
-/// Whether the management cluster of this UID created a virtual machine. If that cannot be read, it did not.
+/// Whether the management cluster of this UID created a virtual machine. If that cannot be read, it
+/// did not.
 pub fn is_ours(shown: &VirtualMachine, management: &str) -> bool {
     let label = shown.spec.labels.get(LABEL_MANAGEMENT);
     label.is_some_and(|label| label == management)
 }
 
-/// Whether the abandoned Machine of this UID exists: the store has it, in any namespace, or it has its name (`live` is the UID of
-/// the one that was read). Then its own deletion continues.
+/// Whether the abandoned Machine of this UID exists: the store has it, in any namespace, or it has
+/// its name (`live` is the UID of the one that was read). Then its own deletion continues.
 pub fn exists(uid: &str, is_stored: bool, live: Option<&str>) -> bool {
     is_stored || live == Some(uid)
 }
 
-/// Requires that what the gateway shows under the UID of an abandoned Machine is a virtual machine of ours, or nothing.
+/// Requires that what the gateway shows under the UID of an abandoned Machine is a virtual machine
+/// of ours, or nothing.
 ///
 /// # Errors
 /// It is another's, or the gateway does not tell.

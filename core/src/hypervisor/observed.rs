@@ -16,8 +16,8 @@ pub struct Observed {
     pub gateway: Result<View, Why>,
     /// Names of the Machines that are placed on it.
     pub machines: Vec<String>,
-    /// Virtual machines that were made by this management cluster for Machines that neither exist nor were given up:
-    /// their ids, and their names.
+    /// Virtual machines that were made by this management cluster for Machines that neither exist
+    /// nor were given up: their ids, and their names.
     pub orphans: Vec<(String, String)>,
     /// Machines that were removed while their virtual machines could not be deleted.
     pub given_up: Result<Vec<AbandonedMachine>, AbandonError>,

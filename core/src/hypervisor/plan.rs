@@ -262,7 +262,8 @@ fn connected(observed: &Observed, view: &View) -> (State, Vec<Finding>) {
     (state, findings)
 }
 
-/// Whose the virtual machines are. While its gateway does not answer that is not known, but for those that were given up.
+/// Whose the virtual machines are. While its gateway does not answer that is not known, but for
+/// those that were given up.
 fn known(observed: &Observed) -> Option<Finding> {
     let is_connected = is_connected(observed);
     let given_up = match &observed.given_up {
@@ -337,8 +338,8 @@ fn listed(names: impl ExactSizeIterator<Item = String>) -> String {
     }
 }
 
-/// Virtual machines without a Machine may be live nodes, as after the restore of an old backup: they are
-/// named, and never deleted.
+/// Virtual machines without a Machine may be live nodes, as after the restore of an old backup:
+/// they are named, and never deleted.
 fn left_over(observed: &Observed) -> Finding {
     let orphans = &observed.orphans;
     // a gateway may call them anything

@@ -6,8 +6,8 @@ use crate::api::conditions::{ConditionType, Finding, Status};
 use crate::api::{Hypervisor, HypervisorStatus};
 use crate::hypervisor::Connectivity;
 
-/// The status that follows from a plan. A restart of ours is no news: the gateway's first answer wakes us, and so does
-/// its failure.
+/// The status that follows from a plan. A restart of ours is no news: the gateway's first answer
+/// wakes us, and so does its failure.
 pub fn status(
     hypervisor: &Hypervisor,
     observed: &Observed,

@@ -1,4 +1,5 @@
-//! What a gateway reported: its virtual machines, its images, its capacity; and whether its events are followed.
+//! What a gateway reported: its virtual machines, its images, its capacity; and whether its events
+//! are followed.
 
 use crate::api::conditions::Reason;
 use std::collections::HashMap;
@@ -63,7 +64,8 @@ pub struct View {
     bytes: usize,
     /// What it has; nothing before the first answer.
     pub capacity: Option<Capacity>,
-    /// Why a part of its report cannot be read: a virtual machine that the view does not have may exist.
+    /// Why a part of its report cannot be read: a virtual machine that the view does not have may
+    /// exist.
     pub unreadable: Option<String>,
 }
 

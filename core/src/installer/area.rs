@@ -1,5 +1,6 @@
-//! The embed area: room of a fixed size in an ISO image, which its boot loader loads as a second initial RAM disk.
-//! Empty, it is an archive with one small file that says so; for a host, its own archive takes its place.
+//! The embed area: room of a fixed size in an ISO image, which its boot loader loads as a second
+//! initial RAM disk. Empty, it is an archive with one small file that says so; for a host, its own
+//! archive takes its place.
 
 use super::cpio::{File, archive};
 use secrecy::zeroize::Zeroizing;

@@ -1,5 +1,5 @@
-//! The `newc` form of cpio: what Linux unpacks as an initial RAM disk. Several follow each other in one; later files
-//! win.
+//! The `newc` form of cpio: what Linux unpacks as an initial RAM disk. Several follow each other in
+//! one; later files win.
 
 use std::fmt::Write as _;
 
@@ -49,7 +49,8 @@ fn member(archive: &mut Vec<u8>, number: usize, path: &str, mode: u32, content: 
     let mut header = String::from("070701");
     let links = if mode & FOLDER == 0 { 1 } else { 2 };
     let (mode, name) = (mode as usize, path.len() + 1);
-    // inode, mode, owner, group, links, time, size, device, device of the node, length of the name, checksum
+    // inode, mode, owner, group, links, time, size, device, device of the node, length of the name,
+    // checksum
     let fields = [
         number,
         mode,

@@ -1,5 +1,5 @@
-//! What is put into an installer for one host: answers for Debian's installer, the script that finds the disk, and
-//! the keys by which we and the host know each other. Pure.
+//! What is put into an installer for one host: answers for Debian's installer, the script that
+//! finds the disk, and the keys by which we and the host know each other. Pure.
 //!
 //! | file | what it holds |
 //! |---|---|

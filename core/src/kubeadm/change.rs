@@ -1,5 +1,5 @@
-//! An edit of the user's settings, carried into a document that kubeadm keeps in a ConfigMap: what somebody else changed there
-//! stays.
+//! An edit of the user's settings, carried into a document that kubeadm keeps in a ConfigMap: what
+//! somebody else changed there stays.
 
 use serde_json::{Map, Value};
 
@@ -60,7 +60,8 @@ impl Kept {
 /// Why an edit could not be carried over.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// The document is no YAML, or has no fields: which line, without its text, which is not ours to tell.
+    /// The document is no YAML, or has no fields: which line, without its text, which is not ours
+    /// to tell.
     #[error("{0}")]
     Unreadable(String),
     /// It has another version than the user's settings are written for.
@@ -105,7 +106,8 @@ pub(super) fn read(document: &str) -> Result<Value, ChangeError> {
     }
 }
 
-/// The document with the user's part changed from `old` to `new`; `None` where that changes nothing in it.
+/// The document with the user's part changed from `old` to `new`; `None` where that changes nothing
+/// in it.
 ///
 /// # Errors
 /// [`ChangeError`].

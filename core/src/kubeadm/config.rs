@@ -1,5 +1,5 @@
-//! The configuration that `kubeadm init` and `kubeadm join` read: our documents, with the parts that
-//! the user gives in a `ClusterProviderSpec` merged over them.
+//! The configuration that `kubeadm init` and `kubeadm join` read: our documents, with the parts
+//! that the user gives in a `ClusterProviderSpec` merged over them.
 
 use secrecy::SecretString;
 use serde::Serialize;
@@ -13,8 +13,8 @@ use super::rules::{self, Rule};
 use super::version::KubernetesVersion;
 use crate::api::ClusterProviderSpec;
 
-/// The documents that belong to a cluster and not to a machine. Serialized, they are the record that
-/// [`super::difference`] compares with.
+/// The documents that belong to a cluster and not to a machine. Serialized, they are the record
+/// that [`super::difference`] compares with.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterDocuments {
@@ -79,7 +79,8 @@ pub fn cluster_documents(
     Ok(ours.with(user))
 }
 
-/// The YAML stream for `kubeadm init --config`. It holds no secret. Run it with `--skip-token-print`.
+/// The YAML stream for `kubeadm init --config`. It holds no secret. Run it with
+/// `--skip-token-print`.
 ///
 /// # Errors
 /// [`ConfigError`]: all fields that contradict Tatara's, a Service network without room for DNS, or a failure to write YAML.
@@ -104,8 +105,8 @@ pub fn init(
     ])
 }
 
-/// The YAML document for `kubeadm join --config`, of a control plane if there is an `api`. It holds the token. The settings
-/// of the control plane, kubelet and kube-proxy come from the cluster.
+/// The YAML document for `kubeadm join --config`, of a control plane if there is an `api`. It holds
+/// the token. The settings of the control plane, kubelet and kube-proxy come from the cluster.
 ///
 /// # Errors
 /// [`ConfigError`]: all fields that contradict Tatara's, or a failure to write YAML.
@@ -120,8 +121,8 @@ pub fn join(
     yaml(&[merge(join, &user.kubeadm.join_configuration)]).map(SecretString::from)
 }
 
-/// The YAML document for `kubeadm upgrade --config` to this version, of a machine that ran `kubeadm init`, or else joined. It
-/// holds no secret.
+/// The YAML document for `kubeadm upgrade --config` to this version, of a machine that ran `kubeadm
+/// init`, or else joined. It holds no secret.
 ///
 /// # Errors
 /// [`ConfigError`]: all fields that contradict Tatara's, or a failure to write YAML.

@@ -1,4 +1,5 @@
-//! Parts of the wrong shape, text that YAML would read as something else, and networks without room.
+//! Parts of the wrong shape, text that YAML would read as something else, and networks without
+//! room.
 
 use serde_json::json;
 

@@ -277,7 +277,8 @@ fn every_contradiction_is_told_at_once_with_its_path_its_value_and_the_right_pla
     insta::assert_snapshot!(refusals(init(&cluster(), &node(), &api(), &user)).join("\n"));
 }
 
-/// Only etcd's data may be elsewhere: the reset finds them by etcd's own manifest, and they are in a folder of their own.
+/// Only etcd's data may be elsewhere: the reset finds them by etcd's own manifest, and they are in
+/// a folder of their own.
 #[test]
 fn what_a_reset_would_not_find_cannot_be_put_elsewhere() {
     let arguments: Vec<_> = [

@@ -1,4 +1,5 @@
-//! Fields that a user may not set in a part of a kubeadm document, because other fields determine them.
+//! Fields that a user may not set in a part of a kubeadm document, because other fields determine
+//! them.
 
 use core::fmt;
 

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::contradiction::shown;
 use super::merge::{is_named, name_of};
 
-/// One readable sentence for each field that differs, with its path; empty when nothing does.
-/// Items of named lists are identified by their name: `apiServer.extraArgs[v].value is "2", wanted "4"`.
+/// One readable sentence for each field that differs, with its path; empty when nothing does. Items
+/// of named lists are identified by their name: `apiServer.extraArgs[v].value is "2", wanted "4"`.
 pub fn difference(recorded: &Value, wanted: &Value) -> Vec<String> {
     let mut found = Vec::new();
     compare("", recorded, wanted, &mut found);

@@ -14,8 +14,8 @@ use super::labels;
 use super::network::dns_address;
 
 const KUBEADM: &str = "kubeadm.k8s.io/v1beta4";
-/// Machines join only once the API has answered, so an API that does not answer for this long has a fault
-/// to report; kubeadm's default is five minutes.
+/// Machines join only once the API has answered, so an API that does not answer for this long has a
+/// fault to report; kubeadm's default is five minutes.
 const DISCOVERY_TIMEOUT: &str = "2m0s";
 /// `kubeadm init` always creates a bootstrap token, valid for 24 hours by default. Its phase
 /// cannot be skipped, as it also makes the cluster-info and the rights that joins need. So it makes
@@ -45,8 +45,8 @@ pub(super) fn of_cluster(cluster: &ClusterInput) -> Result<ClusterDocuments, Con
     })
 }
 
-/// Each machine's own address is not among the names: kubeadm adds it to that machine's certificate,
-/// and here it would go to all of them and make the document depend on who came first.
+/// Each machine's own address is not among the names: kubeadm adds it to that machine's
+/// certificate, and here it would go to all of them and make the document depend on who came first.
 fn cluster_configuration(cluster: &ClusterInput) -> Value {
     let mut names = vec![&cluster.endpoint.host];
     for name in &cluster.cert_sans {
@@ -137,8 +137,9 @@ pub(super) fn join(node: &NodeInput, discovery: &Discovery, api: Option<&LocalAp
     document
 }
 
-/// What a machine upgrades with. How strictly kubeadm checks its host and pulls images, and its patches of manifests, were
-/// given when it was made a node: `made_with` is its part of an `InitConfiguration` or `JoinConfiguration`.
+/// What a machine upgrades with. How strictly kubeadm checks its host and pulls images, and its
+/// patches of manifests, were given when it was made a node: `made_with` is its part of an
+/// `InitConfiguration` or `JoinConfiguration`.
 pub(super) fn upgrade(made_with: &Map<String, Value>) -> Value {
     let registration = made_with.get("nodeRegistration");
     let of_node = |field: &str| Some((field.to_owned(), registration?.get(field)?.clone()));

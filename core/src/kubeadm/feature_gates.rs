@@ -1,14 +1,16 @@
-//! Feature gates, and arguments of etcd, that a version of Kubernetes no longer knows: a component that is given one does not
-//! start. Found before anything changes on a host, for kubeadm waits five minutes for a component that ends again and again, and
-//! after an etcd that did not start it puts back a copy of its data.
+//! Feature gates, and arguments of etcd, that a version of Kubernetes no longer knows: a component
+//! that is given one does not start. Found before anything changes on a host, for kubeadm waits
+//! five minutes for a component that ends again and again, and after an etcd that did not start it
+//! puts back a copy of its data.
 
 use serde_json::{Map, Value};
 
 use super::KubernetesVersion;
 
-/// Gates of the components and the kubelet, which share most of them, by the minor version that is the first without: what
-/// `pkg/features` of k8s.io/kubernetes, and the features of k8s.io/apiserver, apiextensions-apiserver, controller-manager,
-/// component-base, client-go and kube-aggregator, had in the minor version before.
+/// Gates of the components and the kubelet, which share most of them, by the minor version that is
+/// the first without: what `pkg/features` of k8s.io/kubernetes, and the features of
+/// k8s.io/apiserver, apiextensions-apiserver, controller-manager, component-base, client-go and
+/// kube-aggregator, had in the minor version before.
 const REMOVED: [(u64, &[&str]); 7] = [
     (
         31,
@@ -154,7 +156,8 @@ const REMOVED_OF_KUBEADM: [(u64, &[&str]); 5] = [
     (37, &["NodeLocalCRISocket", "PublicKeysECDSA"]),
 ];
 
-/// The first minor version whose kubeadm brings an etcd (3.7) without arguments `experimental-…` (`server/embed/config.go` of etcd).
+/// The first minor version whose kubeadm brings an etcd (3.7) without arguments `experimental-…`
+/// (`server/embed/config.go` of etcd).
 const ETCD_WITHOUT_EXPERIMENTAL: u64 = 37;
 
 /// A gate, or an argument, that a version does not know.
@@ -199,7 +202,8 @@ impl UnknownGate {
     }
 }
 
-/// The first gate, or argument of etcd, of a `ClusterConfiguration` that a control plane of this version does not know.
+/// The first gate, or argument of etcd, of a `ClusterConfiguration` that a control plane of this
+/// version does not know.
 pub fn of_control_plane(
     configuration: &Map<String, Value>,
     version: &KubernetesVersion,
@@ -224,7 +228,8 @@ pub fn of_control_plane(
         .or_else(|| of_etcd(configuration, version))
 }
 
-/// The first argument that kubeadm's etcd does not know; which of them an image of the user's choice knows is not known here.
+/// The first argument that kubeadm's etcd does not know; which of them an image of the user's
+/// choice knows is not known here.
 fn of_etcd(configuration: &Map<String, Value>, version: &KubernetesVersion) -> Option<UnknownGate> {
     let local = configuration.get("etcd")?.get("local")?;
     if version.minor() < ETCD_WITHOUT_EXPERIMENTAL || local.get("imageTag").is_some() {
@@ -242,7 +247,8 @@ fn of_etcd(configuration: &Map<String, Value>, version: &KubernetesVersion) -> O
     })
 }
 
-/// The first gate of a `KubeletConfiguration` or `KubeProxyConfiguration` that this version does not know.
+/// The first gate of a `KubeletConfiguration` or `KubeProxyConfiguration` that this version does
+/// not know.
 pub fn of_component(
     configuration: &Map<String, Value>,
     version: &KubernetesVersion,

@@ -1,5 +1,5 @@
-//! kubeadm's marks on the Node of a control plane: phase `mark-control-plane` of `init` and `join`. kubeadm sets them once, and no
-//! kubelet does.
+//! kubeadm's marks on the Node of a control plane: phase `mark-control-plane` of `init` and `join`.
+//! kubeadm sets them once, and no kubelet does.
 
 use k8s_openapi::api::core::v1::Taint;
 use serde_json::Value;
@@ -13,8 +13,8 @@ pub const CONTROL_PLANE_LABELS: [&str; 2] = [
     "node.kubernetes.io/exclude-from-external-load-balancers",
 ];
 
-/// The taints: the list of the user, also an empty one, or else kubeadm's own. `initializes`: of the machine that runs `kubeadm
-/// init`, not of one that joins.
+/// The taints: the list of the user, also an empty one, or else kubeadm's own. `initializes`: of
+/// the machine that runs `kubeadm init`, not of one that joins.
 pub fn control_plane_taints(user: &ClusterProviderSpec, initializes: bool) -> Vec<Taint> {
     let document = if initializes {
         &user.kubeadm.init_configuration

@@ -1,8 +1,8 @@
 //! Lays a user's part of a document over ours.
 //!
 //! Objects are merged deeply. Lists of named items, such as `extraArgs`, are merged by name; lists
-//! of `certSANs` are united; of any other list the user's replaces it. A `null` is ignored. What must not
-//! be overridden is refused before, by [`super::contradiction`].
+//! of `certSANs` are united; of any other list the user's replaces it. A `null` is ignored. What
+//! must not be overridden is refused before, by [`super::contradiction`].
 
 use serde_json::{Map, Value};
 

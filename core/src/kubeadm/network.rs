@@ -2,7 +2,8 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// kubeadm gives DNS the tenth address of the first service network (`GetDNSIP` in kubeadm's constants).
+/// kubeadm gives DNS the tenth address of the first service network (`GetDNSIP` in kubeadm's
+/// constants).
 const DNS_INDEX: u8 = 10;
 
 /// The DNS service's address; absent when this is no network, or one of fewer than 16 addresses.

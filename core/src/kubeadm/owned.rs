@@ -1,5 +1,5 @@
-//! What the spec of a Cluster owns in kubeadm's record of it: whatever else stands there goes into the certificate and the static
-//! pods of the next control plane that joins or is updated.
+//! What the spec of a Cluster owns in kubeadm's record of it: whatever else stands there goes into
+//! the certificate and the static pods of the next control plane that joins or is updated.
 
 use serde_json::{Map, Value};
 
@@ -18,8 +18,8 @@ const FIXED: [&[&str]; 4] = [
     &["networking", "serviceSubnet"],
 ];
 
-/// What a user sets, and an edit of the Cluster carries there: image repositories, and arguments. Those that the Cluster does not
-/// set are nobody's.
+/// What a user sets, and an edit of the Cluster carries there: image repositories, and arguments.
+/// Those that the Cluster does not set are nobody's.
 const SETTINGS: [&[&str]; 7] = [
     &["imageRepository"],
     &["dns", "imageRepository"],
@@ -35,7 +35,8 @@ const SETTINGS: [&[&str]; 7] = [
 pub enum Compared {
     /// What is fixed for the life of the Cluster.
     Fixed,
-    /// Settings too: the user's part is what the record has by the last edit that was carried there, and none is on its way.
+    /// Settings too: the user's part is what the record has by the last edit that was carried
+    /// there, and none is on its way.
     WithSettings,
 }
 
@@ -48,7 +49,8 @@ pub struct Owned {
     pub differences: Vec<String>,
 }
 
-/// What differs in this `ClusterConfiguration`; `None` if nothing does. `user` is the user's part of it, as last carried there.
+/// What differs in this `ClusterConfiguration`; `None` if nothing does. `user` is the user's part
+/// of it, as last carried there.
 ///
 /// # Errors
 /// [`ChangeError`]: the document is no YAML, or the Cluster's own networks cannot be used.
@@ -103,7 +105,8 @@ pub fn owned(
     }))
 }
 
-/// Makes a field what the user set: of a list of arguments those that the user names, each where it stands.
+/// Makes a field what the user set: of a list of arguments those that the user names, each where it
+/// stands.
 fn impose(there: &mut Value, user: &Value) {
     match user {
         Value::Array(items) if is_named(items) => {

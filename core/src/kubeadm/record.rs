@@ -1,5 +1,6 @@
-//! What kubeadm has recorded of a cluster: the `ClusterConfiguration` in ConfigMap `kube-system/kubeadm-config`. `kubeadm join`
-//! renders the static pods of a new control plane at the version that stands there, whatever its own.
+//! What kubeadm has recorded of a cluster: the `ClusterConfiguration` in ConfigMap
+//! `kube-system/kubeadm-config`. `kubeadm join` renders the static pods of a new control plane at
+//! the version that stands there, whatever its own.
 
 use super::KubernetesVersion;
 
@@ -33,7 +34,8 @@ pub fn version(configuration: &str) -> Option<KubernetesVersion> {
     find(configuration).map(|(_, version)| version)
 }
 
-/// What has to be done about this `ClusterConfiguration` before a control plane of the `wanted` version joins.
+/// What has to be done about this `ClusterConfiguration` before a control plane of the `wanted`
+/// version joins.
 pub fn step(configuration: &str, wanted: &KubernetesVersion) -> RecordStep {
     let Some((at, from)) = find(configuration) else {
         return RecordStep::Unreadable;
@@ -62,9 +64,10 @@ pub fn step(configuration: &str, wanted: &KubernetesVersion) -> RecordStep {
     }
 }
 
-/// Whether a record that is newer than `wanted` may be set back: it was raised for a control plane that runs no more (`due` is
-/// the version to which it was raised, and the addons have not followed), all control planes that were started (`runs`, by their
-/// own API servers) run no more than `wanted`, and etcd has no other voting members.
+/// Whether a record that is newer than `wanted` may be set back: it was raised for a control plane
+/// that runs no more (`due` is the version to which it was raised, and the addons have not
+/// followed), all control planes that were started (`runs`, by their own API servers) run no more
+/// than `wanted`, and etcd has no other voting members.
 pub fn may_go_back(
     (recorded, wanted): (&KubernetesVersion, &KubernetesVersion),
     due: Option<&str>,

@@ -1,14 +1,16 @@
-//! Kubernetes versions: what this release of Tatara runs, and which steps between versions are safe.
+//! Kubernetes versions: what this release of Tatara runs, and which steps between versions are
+//! safe.
 
 use core::fmt;
 use core::str::FromStr;
 
-/// Oldest minor of Kubernetes that a cluster may run: the first whose kubeadm reads configuration v1beta4.
+/// Oldest minor of Kubernetes that a cluster may run: the first whose kubeadm reads configuration
+/// v1beta4.
 pub const OLDEST_MINOR: u64 = 31;
 /// Newest minor of Kubernetes that a cluster may run.
 pub const NEWEST_MINOR: u64 = 37;
-/// How many minors a kubelet may be behind its API server, according to the version skew policy of Kubernetes
-/// (<https://kubernetes.io/releases/version-skew-policy/>).
+/// How many minors a kubelet may be behind its API server, according to the version skew policy of
+/// Kubernetes (<https://kubernetes.io/releases/version-skew-policy/>).
 pub const MAX_KUBELET_LAG: u64 = 3;
 
 /// A full version of Kubernetes; `1.37.2` and `v1.37.2` are the same one.
@@ -78,7 +80,8 @@ pub enum VersionError {
         /// Its version.
         kubelet: KubernetesVersion,
     },
-    /// A kubelet newer than the control plane. It resolves itself when the control plane is upgraded.
+    /// A kubelet newer than the control plane. It resolves itself when the control plane is
+    /// upgraded.
     #[error(
         "spec.versions.kubelet is {kubelet}, ahead of the control plane at {control_plane}; it waits until spec.versions.controlPlane of the control-plane machines is v1.{minor} and rolled out", minor = kubelet.minor()
     )]
@@ -168,8 +171,8 @@ impl fmt::Display for KubernetesVersion {
     }
 }
 
-/// Whether this release runs the versions of a block such as `spec.versions`, and they go together. An
-/// absent or empty `controlPlane` is a worker's.
+/// Whether this release runs the versions of a block such as `spec.versions`, and they go together.
+/// An absent or empty `controlPlane` is a worker's.
 ///
 /// # Errors
 /// [`VersionError`]: a version is malformed or not supported, or the kubelet does not fit the control plane.
@@ -194,7 +197,8 @@ pub fn check_block(
     check_kubelet(&kubelet, &control_plane)
 }
 
-/// Whether the control plane may go from one version to another: up within its minor, or to the next one.
+/// Whether the control plane may go from one version to another: up within its minor, or to the
+/// next one.
 ///
 /// # Errors
 /// [`VersionError::ControlPlaneDowngrade`] or [`VersionError::ControlPlaneSkip`].

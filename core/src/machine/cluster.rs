@@ -32,15 +32,18 @@ pub struct ObservedCluster {
     pub published: bool,
     /// UID of the Machine that ran `kubeadm init`.
     pub initialized_by: Option<String>,
-    /// The Machine that has the control-plane turn, according to the CA Secret, or else to the Cluster.
+    /// The Machine that has the control-plane turn, according to the CA Secret, or else to the
+    /// Cluster.
     pub turn: Option<Turn>,
     /// Why this Machine does not get the turn that it asks for.
     pub turn_waits: Option<String>,
     /// Another holder of the turn, which only the Cluster names.
     pub other_turn: Option<Turn>,
-    /// UID of the Machine that ran `kubeadm init`, as the CA Secret says: an edit of the Cluster does not change it.
+    /// UID of the Machine that ran `kubeadm init`, as the CA Secret says: an edit of the Cluster
+    /// does not change it.
     pub initialized_by_secret: Option<String>,
-    /// How Cluster and CA Secret contradict each other, once the Cluster's condition says that they do.
+    /// How Cluster and CA Secret contradict each other, once the Cluster's condition says that they
+    /// do.
     pub in_doubt: Option<Box<Doubt>>,
     /// Its certificate authorities exist.
     pub certificates_ready: bool,
@@ -48,25 +51,30 @@ pub struct ObservedCluster {
     pub external: bool,
     /// Where its API is served, as far as that is known.
     pub endpoint: Option<Endpoint>,
-    /// The members of its etcd, as last listed; or why no list can be read. `NotYet` also where etcd is not ours.
+    /// The members of its etcd, as last listed; or why no list can be read. `NotYet` also where
+    /// etcd is not ours.
     pub etcd: Lookup<Arc<Members>>,
-    /// The components on this Machine's own server, as last asked; `None` also where that is not ours.
+    /// The components on this Machine's own server, as last asked; `None` also where that is not
+    /// ours.
     pub components: Option<Arc<Components>>,
-    /// Its other control-plane Machines for which kubeadm was started; filled for a control plane only.
+    /// Its other control-plane Machines for which kubeadm was started; filled for a control plane
+    /// only.
     pub other_control_planes: Vec<ControlPlaneMachine>,
     /// Version of its control plane: the lowest that its API servers report.
     pub version: Option<String>,
-    /// Version that kubeadm has recorded for it, as a Machine read it last. `None`: not asked since the manager started, or
-    /// since its version is another.
+    /// Version that kubeadm has recorded for it, as a Machine read it last. `None`: not asked since
+    /// the manager started, or since its version is another.
     pub recorded: Option<KubernetesVersion>,
     /// What its other Machines, and their Nodes, mean for this one.
     pub peers: Peers,
-    /// Machines of the cluster that are no control plane, while it is being deleted; counted for a control plane only.
+    /// Machines of the cluster that are no control plane, while it is being deleted; counted for a
+    /// control plane only.
     pub workers_left: usize,
 }
 
 impl ObservedCluster {
-    /// Whether its control plane, which is ours and stays, is not recorded on the Cluster: not made yet, or its record was lost.
+    /// Whether its control plane, which is ours and stays, is not recorded on the Cluster: not made
+    /// yet, or its record was lost.
     pub fn is_unrecorded(&self) -> bool {
         self.initialized_by.is_none() && !self.external && !self.deleting
     }

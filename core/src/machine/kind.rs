@@ -1,5 +1,6 @@
-//! The kind of place that a Machine has, according to the records that were written with that place. The provider spec says
-//! how the Machine is to be created, and can be edited afterwards: it does not show what may still run.
+//! The kind of place that a Machine has, according to the records that were written with that
+//! place. The provider spec says how the Machine is to be created, and can be edited afterwards: it
+//! does not show what may still run.
 
 use kube::ResourceExt;
 
@@ -30,13 +31,14 @@ impl PlaceKind {
         }
     }
 
-    /// Whether its name is written on the Machine before it is claimed, so that after a crash in between only that place is
-    /// claimed.
+    /// Whether its name is written on the Machine before it is claimed, so that after a crash in
+    /// between only that place is claimed.
     pub fn is_written_first(self) -> bool {
         self == Self::Host
     }
 
-    /// Whether it is chosen again when it is acquired, because capacity may have been given to others meanwhile.
+    /// Whether it is chosen again when it is acquired, because capacity may have been given to
+    /// others meanwhile.
     pub fn is_chosen_late(self) -> bool {
         self == Self::VirtualMachine
     }
@@ -55,7 +57,8 @@ impl PlaceKind {
         }
     }
 
-    /// The kind according to the Machine's own provider ID, which is written with its place and does not change.
+    /// The kind according to the Machine's own provider ID, which is written with its place and
+    /// does not change.
     pub fn of_id(machine: &Machine) -> Option<Self> {
         let (id, uid) = (machine.spec.provider_id.as_ref()?, machine.uid()?);
         let is_of = |kind: &Self| *id == provider_id(kind.provider(), &uid);
@@ -63,10 +66,12 @@ impl PlaceKind {
     }
 }
 
-/// The kind of place that a Machine has, or will have; `None` if nothing records it. `is_claimed`: a Host has its claim.
+/// The kind of place that a Machine has, or will have; `None` if nothing records it. `is_claimed`:
+/// a Host has its claim.
 ///
 /// # Errors
-/// The records contradict each other: which, and what to do, as a message. Then nothing is done with the Machine.
+/// The records contradict each other: which, and what to do, as a message. Then nothing is done
+/// with the Machine.
 pub fn of(
     machine: &Machine,
     spec: Option<&MachineProviderSpec>,

@@ -28,8 +28,8 @@ fn machine(id: &str, annotations: &[String]) -> Machine {
     serde_json::from_value(machine).expect("a Machine")
 }
 
-/// What it is, provider of its ID, annotations, whether a Host has its claim, provider spec, and what comes of it: a kind, or
-/// part of what is said.
+/// What it is, provider of its ID, annotations, whether a Host has its claim, provider spec, and
+/// what comes of it: a kind, or part of what is said.
 const CASES: &str = "
     new                              |           |                 |       | SSH       | host
     new virtual                      |           |                 |       | Libvirt   | virtual

@@ -26,11 +26,13 @@ pub struct ControlPlaneMachine {
 /// What the host of a control plane showed when this process asked it last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LastLook {
-    /// It was not asked yet. A management cluster that was restored from a backup may know nothing of what runs there.
+    /// It was not asked yet. A management cluster that was restored from a backup may know nothing
+    /// of what runs there.
     #[default]
     Never,
-    /// It has not answered yet. It is asked until it does: what holds nobody up meanwhile is a dead host, whose member does not
-    /// serve either, so that every change of another is judged without it. One whose member serves may run kubeadm.
+    /// It has not answered yet. It is asked until it does: what holds nobody up meanwhile is a dead
+    /// host, whose member does not serve either, so that every change of another is judged without
+    /// it. One whose member serves may run kubeadm.
     Silent,
     /// No job that changes a member, or it has no host that could be asked.
     Idle,
@@ -49,8 +51,8 @@ impl LastLook {
 }
 
 impl Observed {
-    /// Its etcd member: the one with an address of its place, or with the name of its Node. Not one that another
-    /// control-plane Machine has: a host that was released may be that one's by now.
+    /// Its etcd member: the one with an address of its place, or with the name of its Node. Not one
+    /// that another control-plane Machine has: a host that was released may be that one's by now.
     pub fn member<'a>(&self, members: &'a Members) -> Option<&'a Member> {
         let (addresses, names) = self.member_signs();
         let others = self.cluster.iter().flat_map(|c| &c.other_control_planes);
@@ -74,7 +76,8 @@ impl Observed {
         (addresses, names)
     }
 
-    /// The job that changes a member and runs on its host, by what that shows. After a join, the commands of the user change none.
+    /// The job that changes a member and runs on its host, by what that shows. After a join, the
+    /// commands of the user change none.
     pub fn job_of_member(&self, seen: &Observation) -> Option<JobKind> {
         let is_joined = seen
             .owner
@@ -86,7 +89,8 @@ impl Observed {
         JobKind::OF_MEMBER.into_iter().find(is_running)
     }
 
-    /// Whether its host shows that it began to join: a management cluster that was restored from a backup may not know.
+    /// Whether its host shows that it began to join: a management cluster that was restored from a
+    /// backup may not know.
     pub fn shows_join(&self) -> bool {
         let Placement::Held(Infrastructure {
             contact: Contact::Seen(seen),
@@ -130,7 +134,8 @@ impl Observed {
         machine.is_some_and(|machine| machine.is_connecting)
     }
 
-    /// Whether the gateway of its virtual machine does not answer. A job that is followed is known all the same.
+    /// Whether the gateway of its virtual machine does not answer. A job that is followed is known
+    /// all the same.
     fn is_unheard(&self) -> bool {
         let machine = self.virtual_machine.as_ref();
         self.follow.is_none() && machine.is_some_and(|machine| machine.told.is_err())
@@ -142,7 +147,8 @@ impl Observed {
         MemberProof::of(self.uid(), (&addresses, &names), members)
     }
 
-    /// Why a turn of the Machine is over that is later than init: its etcd member votes, by the list as last read.
+    /// Why a turn of the Machine is over that is later than init: its etcd member votes, by the
+    /// list as last read.
     pub fn member_votes(&self) -> Option<TurnIsOver> {
         let Lookup::Known(members) = &self.cluster.as_ref()?.etcd else {
             return None;

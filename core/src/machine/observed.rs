@@ -29,11 +29,13 @@ pub enum Lookup<T> {
     Known(T),
     /// It could not be read; the text says why.
     Unknown(String),
-    /// It has not been read yet since the manager started, or for a moment; what was reported before stays.
+    /// It has not been read yet since the manager started, or for a moment; what was reported
+    /// before stays.
     NotYet(String),
 }
 
-/// For how long an API that does not answer is no news: its address moves to another control plane within seconds.
+/// For how long an API that does not answer is no news: its address moves to another control plane
+/// within seconds.
 pub const MOMENT: Duration = Duration::from_secs(10);
 
 /// What a pass over a Machine knows.
@@ -144,9 +146,11 @@ pub struct VirtualMachine {
     pub is_connecting: bool,
     /// Why no virtual machine may be created on its Hypervisor, in a few words, such as paused.
     pub held_back: Option<&'static str>,
-    /// Another Hypervisor could take it that it has not left before. Determined only while it does not exist.
+    /// Another Hypervisor could take it that it has not left before. Determined only while it does
+    /// not exist.
     pub is_elsewhere: bool,
-    /// The Hypervisor on which it was created, according to the Secret of its keys, which is written before.
+    /// The Hypervisor on which it was created, according to the Secret of its keys, which is
+    /// written before.
     pub recorded: Option<String>,
     /// That Secret exists, and a virtual machine may have been created with it.
     pub has_keys: bool,
@@ -191,10 +195,11 @@ pub struct Infrastructure {
     pub stuck: Option<Stuck>,
     /// Its power state, read live, if its BMC reported it off before.
     pub power: Option<Result<PowerState, String>>,
-    /// Reason and message of the Host's condition that explains why it is not reset, or what is wrong with it while its Node
-    /// is not Ready.
+    /// Reason and message of the Host's condition that explains why it is not reset, or what is
+    /// wrong with it while its Node is not Ready.
     pub why: Option<(String, String)>,
-    /// Why what is on it is not this Machine's, by condition Clean of the Host, as its own controller saw it last.
+    /// Why what is on it is not this Machine's, by condition Clean of the Host, as its own
+    /// controller saw it last.
     pub strange: Option<String>,
 }
 
@@ -207,7 +212,8 @@ pub enum Stuck {
     ResetFails,
     /// It answers, and is reset when the step that runs on it has ended.
     Waits,
-    /// Its controller leaves it alone: what is on it belongs to another, or its owner is unknown; or it is paused.
+    /// Its controller leaves it alone: what is on it belongs to another, or its owner is unknown;
+    /// or it is paused.
     LeftAlone,
     /// It does not answer, and its BMC reports that it is off: nothing runs on it.
     Fenced,
@@ -343,7 +349,8 @@ impl Observed {
         self.machine.is_control_plane() || self.has_turn() || self.is_initializer()
     }
 
-    /// The annotation `tatara.dev/host-is-gone`; it counts if the Machine has or had a place, or has the turn.
+    /// The annotation `tatara.dev/host-is-gone`; it counts if the Machine has or had a place, or
+    /// has the turn.
     pub fn user_says_gone(&self) -> Option<HostIsGone<'_>> {
         let value = self.machine.annotations().get(ANNOTATION_HOST_IS_GONE)?;
         let has_place = matches!(self.placement, Placement::Held(_)) || self.chosen.is_some();

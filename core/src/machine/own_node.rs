@@ -1,8 +1,9 @@
 //! Which Node is that of a Machine, among those that have its provider ID. Pure.
 //!
-//! A kubelet says by itself which provider ID it has, so whoever is root on a host can name another Machine's. A Node is believed
-//! that the Machine has recorded, or that comes alone and under the name that the Machine gave to its kubelet. Whoever may write
-//! `status.nodeRef` chooses among those that have the provider ID, and no others; a Machine that lost its status, as after a
+//! A kubelet says by itself which provider ID it has, so whoever is root on a host can name another
+//! Machine's. A Node is believed that the Machine has recorded, or that comes alone and under the
+//! name that the Machine gave to its kubelet. Whoever may write `status.nodeRef` chooses among
+//! those that have the provider ID, and no others; a Machine that lost its status, as after a
 //! restored backup, finds its Node by the name.
 
 use std::sync::Arc;
@@ -23,8 +24,8 @@ pub struct OwnNode {
     pub others: Vec<Arc<NodeView>>,
 }
 
-/// Sorts the Nodes that have the provider ID of a Machine: the recorded one is its own while it exists; otherwise a lone one
-/// may be, and of several none is.
+/// Sorts the Nodes that have the provider ID of a Machine: the recorded one is its own while it
+/// exists; otherwise a lone one may be, and of several none is.
 pub fn choose(machine: &Machine, mut claimants: Vec<Arc<NodeView>>) -> OwnNode {
     let status = machine.status.as_ref();
     let recorded = status.and_then(|status| status.node_ref.as_ref());
@@ -41,7 +42,8 @@ pub fn choose(machine: &Machine, mut claimants: Vec<Arc<NodeView>>) -> OwnNode {
     }
 }
 
-/// Takes away a Node that is not recorded and has another name than the kubelet of the Machine was given.
+/// Takes away a Node that is not recorded and has another name than the kubelet of the Machine was
+/// given.
 pub fn check_name(observed: &mut Observed) {
     let (Lookup::Known(Some(node)), Placement::Held(held)) = (&observed.node, &observed.placement)
     else {
@@ -64,8 +66,9 @@ fn is_expected(observed: &Observed, held: &Infrastructure, node: &NodeView) -> b
     is(node_name(observed, held)) || recorded.is_some_and(is)
 }
 
-/// What is told of the Nodes for which nothing is done; empty without any. The Machine may have one of them: of two, the certificate
-/// of its kubelet tells which, and the command never names the Node that is expected.
+/// What is told of the Nodes for which nothing is done; empty without any. The Machine may have one
+/// of them: of two, the certificate of its kubelet tells which, and the command never names the
+/// Node that is expected.
 pub fn contested(observed: &Observed) -> String {
     let names: Vec<_> = observed.contested.iter().map(|n| n.name.as_str()).collect();
     if names.is_empty() {

@@ -12,13 +12,14 @@ use crate::{NodeView, settings};
 /// The versions of the other machines of its cluster, as far as that of a Machine depends on them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PeerVersions {
-    /// A control-plane Machine whose control plane is older than its spec wants: kubeadm's record in the cluster may be newer
-    /// than what runs, and so nothing joins.
+    /// A control-plane Machine whose control plane is older than its spec wants: kubeadm's record
+    /// in the cluster may be newer than what runs, and so nothing joins.
     pub updating: Option<String>,
-    /// Name and version of a control-plane Machine that is behind kubeadm's record in the cluster, while the control plane moves to
-    /// that; determined for a worker that has not joined.
+    /// Name and version of a control-plane Machine that is behind kubeadm's record in the cluster,
+    /// while the control plane moves to that; determined for a worker that has not joined.
     pub behind_record: Option<(String, KubernetesVersion)>,
-    /// The newest version that another control-plane Machine of the cluster runs; determined for a control plane only.
+    /// The newest version that another control-plane Machine of the cluster runs; determined for a
+    /// control plane only.
     pub newest_control_plane: Option<KubernetesVersion>,
     /// Name and version of the oldest kubelet; determined for a control plane only.
     pub oldest_kubelet: Option<(String, KubernetesVersion)>,
@@ -38,8 +39,8 @@ pub fn newest<'a>(others: impl IntoIterator<Item = &'a Machine>) -> Option<Kuber
     versions.max()
 }
 
-/// Another Machine that has the turn of an upgrade, and moves a version on which a join depends. `holder`: that Machine, if it is
-/// known.
+/// Another Machine that has the turn of an upgrade, and moves a version on which a join depends.
+/// `holder`: that Machine, if it is known.
 pub fn upgrading(
     turn: Option<&Turn>,
     machine: &Machine,
@@ -54,8 +55,9 @@ pub fn upgrading(
     moves.then(|| turn.name.clone())
 }
 
-/// The first of these control-plane Machines that is on its way to another version. Not one that waits for a kubelet, or that goes.
-/// `oldest_kubelet`: of the Nodes, which are walked only for one that may be on its way.
+/// The first of these control-plane Machines that is on its way to another version. Not one that
+/// waits for a kubelet, or that goes. `oldest_kubelet`: of the Nodes, which are walked only for one
+/// that may be on its way.
 pub fn first_updating<'a>(
     others: impl IntoIterator<Item = &'a Machine>,
     for_control_plane: bool,
@@ -79,7 +81,8 @@ pub fn first_updating<'a>(
         .map(ResourceExt::name_any)
 }
 
-/// Its update has begun, and its kubelet follows. It may have returned the turn while etcd cannot do without its member.
+/// Its update has begun, and its kubelet follows. It may have returned the turn while etcd cannot
+/// do without its member.
 fn lacks_kubelet(machine: &Machine) -> bool {
     let wanted = machine.versions().map(|versions| &versions.kubelet);
     machine.status.as_ref().is_some_and(|status| {
@@ -91,8 +94,8 @@ fn lacks_kubelet(machine: &Machine) -> bool {
     })
 }
 
-/// Whether a control plane of this version is on its way to the one that is wanted. It is not while it waits for this kubelet,
-/// the oldest.
+/// Whether a control plane of this version is on its way to the one that is wanted. It is not while
+/// it waits for this kubelet, the oldest.
 pub fn is_updating(runs: &str, wanted: &str, kubelet: Option<&KubernetesVersion>) -> bool {
     match (runs.parse(), wanted.parse()) {
         (Ok(runs), Ok(wanted)) => {
@@ -105,9 +108,11 @@ pub fn is_updating(runs: &str, wanted: &str, kubelet: Option<&KubernetesVersion>
     }
 }
 
-/// Whether a control-plane Machine whose update is under way moves a version on which a join depends. Its API server may have the
-/// new version before kubeadm has ended, so that counts until more is told: that it follows settings alone; or, for a worker that
-/// joins (not `for_control_plane`), that its Node is drained, which comes after kubeadm and may wait for that very worker.
+/// Whether a control-plane Machine whose update is under way moves a version on which a join
+/// depends. Its API server may have the new version before kubeadm has ended, so that counts until
+/// more is told: that it follows settings alone; or, for a worker that joins (not
+/// `for_control_plane`), that its Node is drained, which comes after kubeadm and may wait for that
+/// very worker.
 pub fn moves_version(machine: &Machine, for_control_plane: bool) -> bool {
     let Some(status) = &machine.status else {
         return true;
@@ -139,8 +144,9 @@ pub struct Moving {
     pub wants: Option<KubernetesVersion>,
 }
 
-/// The first by name of the control planes that run an older minor version than is recorded, while one of them wants that.
-/// `None` while they wait for the oldest kubelet, which may wait for the one that joins.
+/// The first by name of the control planes that run an older minor version than is recorded, while
+/// one of them wants that. `None` while they wait for the oldest kubelet, which may wait for the
+/// one that joins.
 pub fn behind_record(
     recorded: &KubernetesVersion,
     control_planes: Vec<Moving>,
@@ -245,7 +251,8 @@ mod tests {
         }
     }
 
-    /// A control-plane Machine of these versions (control plane, kubelet) that wants v1.36.3 and is updated for this reason.
+    /// A control-plane Machine of these versions (control plane, kubelet) that wants v1.36.3 and is
+    /// updated for this reason.
     fn updated(runs: [&str; 2], reason: &str, settings: Option<&str>) -> Machine {
         let annotations = settings.map(|settings| (ANNOTATION_SETTINGS, settings));
         let annotations: std::collections::BTreeMap<_, _> = annotations.into_iter().collect();

@@ -1,5 +1,5 @@
-//! The place of a Machine among those of its cluster of which one at a time does something beside the control-plane turn. The
-//! [planner](crate::planner) decides it.
+//! The place of a Machine among those of its cluster of which one at a time does something beside
+//! the control-plane turn. The [planner](crate::planner) decides it.
 
 use super::peer_versions::PeerVersions;
 
@@ -10,7 +10,8 @@ pub struct Peers {
     pub versions: PeerVersions,
     /// What this Machine does in its order among others.
     pub lane: Lane,
-    /// Another Node takes ordinary pods, so that that of this Machine can be drained; determined once it has a Node.
+    /// Another Node takes ordinary pods, so that that of this Machine can be drained; determined
+    /// once it has a Node.
     pub take_pods: bool,
 }
 
@@ -21,7 +22,8 @@ pub struct Lane {
     pub addons: Option<AddonsDue>,
     /// Another worker that is updated before this one, of those that are not drained together.
     pub drained_after: Option<String>,
-    /// Another Machine whose node follows the settings of the Cluster before this one; determined once it is behind.
+    /// Another Machine whose node follows the settings of the Cluster before this one; determined
+    /// once it is behind.
     pub follows_after: Option<String>,
 }
 

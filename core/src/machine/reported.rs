@@ -1,7 +1,8 @@
-//! What the status of a Machine says of earlier passes, and decides. It is read here alone: everything else in a status is for
-//! people, and for other controllers.
+//! What the status of a Machine says of earlier passes, and decides. It is read here alone:
+//! everything else in a status is for people, and for other controllers.
 //!
-//! An older release has conditions for it and none of the fields; where it wrote the status last, its conditions count.
+//! An older release has conditions for it and none of the fields; where it wrote the status last,
+//! its conditions count.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -10,7 +11,8 @@ use crate::api::Machine;
 use crate::api::conditions::{ConditionType, Reason, Status, find, is_true};
 use crate::api::machine::MachineStatus;
 
-/// Reasons of `UpToDate` with which versions or settings that differ are left as they are until the spec is edited.
+/// Reasons of `UpToDate` with which versions or settings that differ are left as they are until the
+/// spec is edited.
 const SETTLED: [Reason; 3] = [
     Reason::KubeletVersionDiffers,
     Reason::SettingsDiffer,
@@ -51,7 +53,8 @@ pub fn is_settled(machine: &Machine) -> bool {
     })
 }
 
-/// Takes over what an older release has left in conditions, which may not be said again in this pass.
+/// Takes over what an older release has left in conditions, which may not be said again in this
+/// pass.
 pub fn take_over(status: &mut MachineStatus, old: &MachineStatus) {
     if has_fields(old) {
         return;
@@ -62,7 +65,8 @@ pub fn take_over(status: &mut MachineStatus, old: &MachineStatus) {
     status.settled_generation = settled(old);
 }
 
-/// Records when a status is written. Where an older release wrote last, and nothing was recorded since, it stays known.
+/// Records when a status is written. Where an older release wrote last, and nothing was recorded
+/// since, it stays known.
 pub fn stamp(status: &mut MachineStatus, now: Timestamp) {
     let is_recorded = status.recorded_at == status.last_updated;
     status.last_updated = Some(Time(now));
@@ -76,7 +80,8 @@ pub fn has_fields(status: &MachineStatus) -> bool {
     status.recorded_at.is_some() && status.recorded_at == status.last_updated
 }
 
-/// The generation for which what runs was found to be what is wanted, or is left, by condition `UpToDate`.
+/// The generation for which what runs was found to be what is wanted, or is left, by condition
+/// `UpToDate`.
 pub(super) fn settled(status: &MachineStatus) -> Option<i64> {
     let told = find(&status.conditions, ConditionType::UpToDate)?;
     let is_left = SETTLED.iter().any(|reason| told.reason == *reason);

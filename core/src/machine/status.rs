@@ -28,8 +28,9 @@ pub const EVENTS: &[ConditionType] = &[
 /// `errorReason` of a Machine whose own words cannot be used (2019 API).
 const TERMINAL: Reason = Reason::InvalidConfiguration;
 
-/// A condition tells news when its reason changed. What is said for the first time is news where it is trouble, the end of
-/// the way, or the beginning of the last one: that a Machine which was just made is on its way is what everybody expects.
+/// A condition tells news when its reason changed. What is said for the first time is news where it
+/// is trouble, the end of the way, or the beginning of the last one: that a Machine which was just
+/// made is on its way is what everybody expects.
 pub fn is_news(old: &MachineStatus, finding: &Finding) -> bool {
     let before = conditions::find(&old.conditions, finding.condition);
     // that it asks for the turn, and gets it at once
@@ -66,8 +67,9 @@ const KEPT: [ConditionType; 4] = [
     ConditionType::Healthy,
 ];
 
-/// For how long a status is held back. What a Machine is about stands nowhere else, so its words wait no longer than its
-/// progress; a Node that has just appeared becomes Ready once its network is there, which is worth one write.
+/// For how long a status is held back. What a Machine is about stands nowhere else, so its words
+/// wait no longer than its progress; a Node that has just appeared becomes Ready once its network
+/// is there, which is worth one write.
 pub fn holds_back(is_control_plane: bool, old: &MachineStatus, new: &MachineStatus) -> Duration {
     let phase = new.phase.as_deref();
     let passes = PASSED.iter().any(|one| phase == Some(one.as_str()));
@@ -110,8 +112,8 @@ fn read_by_others(status: &MachineStatus, is_control_plane: bool) -> impl Partia
     (node_ref, addresses, versions, error_reason, turn_request)
 }
 
-/// What others read beside that of one that runs: sets and Clusters count by its conditions, planners grant by them, and its
-/// own next pass goes by how far an update is.
+/// What others read beside that of one that runs: sets and Clusters count by its conditions,
+/// planners grant by them, and its own next pass goes by how far an update is.
 fn read_of_settled(status: &MachineStatus) -> impl PartialEq + use<> {
     let verdicts = verdicts(&status.conditions).into_iter();
     let verdicts: Vec<_> = verdicts.map(|one| one.map(str::to_owned)).collect();
@@ -125,7 +127,8 @@ fn read_of_settled(status: &MachineStatus) -> impl PartialEq + use<> {
     )
 }
 
-/// The status that follows from a plan; its conditions are those that stay although no finding is about them.
+/// The status that follows from a plan; its conditions are those that stay although no finding is
+/// about them.
 pub fn status(
     observed: &Observed,
     plan: &Plan,
@@ -186,7 +189,8 @@ pub fn status(
     status
 }
 
-/// Fills in what is read again, of a status whose conditions are complete; its `change` is the one before.
+/// Fills in what is read again, of a status whose conditions are complete; its `change` is the one
+/// before.
 pub fn record(observed: &Observed, status: &mut MachineStatus, plan: &Plan, now: Timestamp) {
     if let Some(old) = &observed.machine.status {
         reported::take_over(status, old);
@@ -206,8 +210,8 @@ pub fn record(observed: &Observed, status: &mut MachineStatus, plan: &Plan, now:
     status.change = stuck::change(observed, plan, before.as_ref(), begun, now);
 }
 
-/// What its own API server runs, as that last said. Of one that cannot be asked, since it is simulated or not ours, what is
-/// wanted.
+/// What its own API server runs, as that last said. Of one that cannot be asked, since it is
+/// simulated or not ours, what is wanted.
 fn control_plane_version(observed: &Observed, before: Option<MachineVersions>) -> Option<String> {
     let wanted = observed.machine.versions()?.control_plane.clone()?;
     if !membership::is_asked(observed) {
@@ -219,8 +223,8 @@ fn control_plane_version(observed: &Observed, before: Option<MachineVersions>) -
     said.or_else(|| before.and_then(|before| before.control_plane))
 }
 
-/// What was said of the components of a control plane stays until they say something else: after a restart of ours, they are
-/// asked before that is decided.
+/// What was said of the components of a control plane stays until they say something else: after a
+/// restart of ours, they are asked before that is decided.
 fn stands(observed: &Observed, condition: &str) -> bool {
     let mut components = Component::ALL.iter();
     membership::is_asked(observed)
@@ -228,8 +232,8 @@ fn stands(observed: &Observed, condition: &str) -> bool {
         && components.any(|component| condition == component.condition().as_str())
 }
 
-/// While a Machine is paused or being deleted, what was true of it stays to be read; that the user's act waits for the
-/// deletion is over with that.
+/// While a Machine is paused or being deleted, what was true of it stays to be read; that the
+/// user's act waits for the deletion is over with that.
 fn keeps(plan: &Plan, condition: &str) -> bool {
     let set_aside = plan.findings.iter().any(|f| {
         matches!(

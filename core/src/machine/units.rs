@@ -1,4 +1,5 @@
-//! The units of steps of a Machine, from what was observed. A plan compares the identity of [`prepare`] with what ran.
+//! The units of steps of a Machine, from what was observed. A plan compares the identity of
+//! [`prepare`] with what ran.
 
 mod address;
 
@@ -67,8 +68,8 @@ pub fn prepare(observed: &Observed) -> Result<PlannedUnit, String> {
     planned(observed, spec?)
 }
 
-/// The version of kubeadm with which a host is prepared: that of the control plane; of a worker, where kubeadm has recorded
-/// another minor version for the cluster, the recorded one.
+/// The version of kubeadm with which a host is prepared: that of the control plane; of a worker,
+/// where kubeadm has recorded another minor version for the cluster, the recorded one.
 ///
 /// # Errors
 /// What is missing or cannot be used, for people.
@@ -140,8 +141,9 @@ fn upgrade_configuration(observed: &Observed) -> Result<String, String> {
     configuration.map_err(|error| error.to_string())
 }
 
-/// The kubelet in another version, or with other settings. It has the name of settings only where kubeadm has written them on its
-/// host: else it would count as started with them, and not be once they are written.
+/// The kubelet in another version, or with other settings. It has the name of settings only where
+/// kubeadm has written them on its host: else it would count as started with them, and not be once
+/// they are written.
 ///
 /// # Errors
 /// What is missing or cannot be used, for people.
@@ -155,7 +157,8 @@ pub fn kubelet(observed: &Observed) -> Result<PlannedUnit, String> {
     planned(observed, spec?)
 }
 
-/// Whether `kubeadm upgrade` has written on its host what kubeadm's ConfigMaps have; also while the host is not asked.
+/// Whether `kubeadm upgrade` has written on its host what kubeadm's ConfigMaps have; also while the
+/// host is not asked.
 fn starts_with_settings(observed: &Observed) -> bool {
     let Some(seen) = observed.seen() else {
         return true;
@@ -266,8 +269,9 @@ pub fn init(observed: &Observed, pki: Vec<ControlPlaneFile>) -> Result<Unit, Str
     .map_err(|error| error.to_string())
 }
 
-/// `kubeadm join`, with a bootstrap token and the hashes of the CA's public keys by which the node knows the cluster. A
-/// control plane gets the files of the Cluster's certificate authorities (`pki`), as at init.
+/// `kubeadm join`, with a bootstrap token and the hashes of the CA's public keys by which the node
+/// knows the cluster. A control plane gets the files of the Cluster's certificate authorities
+/// (`pki`), as at init.
 ///
 /// # Errors
 /// What is missing or cannot be used, for people.

@@ -29,7 +29,8 @@ pub struct Plan {
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Set the label that says that the class is in use, or remove it: an admission policy reads it.
+    /// Set the label that says that the class is in use, or remove it: an admission policy reads
+    /// it.
     Label(bool),
     /// Add the finalizer, or remove it: namespace deletion passes by that policy.
     Hold(bool),
@@ -51,7 +52,8 @@ impl crate::Plan for Plan {
     }
 }
 
-/// What is done next for a MachineClass. The label first: a deleted class is gone once its finalizer is removed.
+/// What is done next for a MachineClass. The label first: a deleted class is gone once its
+/// finalizer is removed.
 pub fn plan(observed: &Observed) -> Plan {
     let (class, is_used) = (observed.class.as_ref(), observed.is_used);
     let mut actions = Vec::new();

@@ -6,8 +6,8 @@ use crate::api::MachineSet;
 use crate::api::readable::unreadable;
 use crate::machine_set::Owner;
 
-/// Whether all sets of the deployment with this UID can be read. The watch will show one that cannot shortly, and the next pass waits
-/// until it is corrected.
+/// Whether all sets of the deployment with this UID can be read. The watch will show one that
+/// cannot shortly, and the next pass waits until it is corrected.
 pub fn may_step(sets: &[Arc<MachineSet>], uid: &str) -> bool {
     let mut own = sets
         .iter()

@@ -29,7 +29,8 @@ fn is_marked(machine: &Machine) -> bool {
 }
 
 impl ObservedSet {
-    /// Counts the Machines that are this set's by now: one that moved to it is here before the set has counted it.
+    /// Counts the Machines that are this set's by now: one that moved to it is here before the set
+    /// has counted it.
     pub fn count_owned<'a>(&mut self, machines: impl IntoIterator<Item = &'a Machine>) {
         let (mut all, mut ready) = (0, 0);
         for machine in self.staying(machines) {
@@ -59,9 +60,10 @@ impl ObservedSet {
         })
     }
 
-    /// Takes in what the worst of its Machines says: of those that stay, and of those that are being deleted and need
-    /// somebody; else of all that are being deleted. Of those that stay, once all are ready, only what a person should look at:
-    /// an update that fails leaves its Machine Ready.
+    /// Takes in what the worst of its Machines says: of those that stay, and of those that are
+    /// being deleted and need somebody; else of all that are being deleted. Of those that stay,
+    /// once all are ready, only what a person should look at: an update that fails leaves its
+    /// Machine Ready.
     pub fn take_in<'a>(&mut self, machines: impl IntoIterator<Item = &'a Machine>) {
         let Counts { wanted, ready, .. } = self.counts;
         let is_short = self.counts.current != wanted || ready != wanted;

@@ -54,7 +54,8 @@ pub struct Observed {
     pub template: MachineTemplate,
     /// The provider's object that the template stands for, or why it is unknown.
     pub provider_spec: Result<Value, Why>,
-    /// Why no Machine of the template may be made at the moment: then none is given up for it either.
+    /// Why no Machine of the template may be made at the moment: then none is given up for it
+    /// either.
     pub gate: Option<Gate>,
     /// The deployment's sets, and those that it might take in.
     pub sets: Vec<ObservedSet>,
@@ -110,15 +111,20 @@ pub struct ObservedSet {
     pub last_progress: Option<Timestamp>,
     /// Since when it has fewer Machines than it shall have: it lost one, or was asked for more.
     pub missing_since: Option<Timestamp>,
-    /// Its counters are of before its last change: the set may have made and deleted Machines since.
+    /// Its counters are of before its last change: the set may have made and deleted Machines
+    /// since.
     pub lagging: bool,
-    /// Machines that it has according to the watch, without those in deletion; counted where Machines move between sets.
+    /// Machines that it has according to the watch, without those in deletion; counted where
+    /// Machines move between sets.
     pub owned: Option<i32>,
-    /// Of these, those that are Ready and not on their way to another version: no more of them are available.
+    /// Of these, those that are Ready and not on their way to another version: no more of them are
+    /// available.
     pub owned_ready: Option<i32>,
-    /// Machines that it has, and that a user marked to go first; counted where a scale-down may take from one set or another.
+    /// Machines that it has, and that a user marked to go first; counted where a scale-down may
+    /// take from one set or another.
     pub marked: i32,
-    /// A Machine names it as its controller, whether its selector matches that or not: it would go with the set.
+    /// A Machine names it as its controller, whether its selector matches that or not: it would go
+    /// with the set.
     pub is_owner: bool,
     /// Why it creates no Machines, if it has to.
     pub held: Option<String>,
@@ -128,7 +134,8 @@ pub struct ObservedSet {
     pub warns: bool,
     /// One of its Machines that stay finds no Host.
     pub lacks_host: bool,
-    /// Of its Machines that stay, those that run other versions than their spec wants, and are left so.
+    /// Of its Machines that stay, those that run other versions than their spec wants, and are left
+    /// so.
     pub other_versions: usize,
 }
 
@@ -274,29 +281,33 @@ impl ObservedSet {
 }
 
 impl Observed {
-    /// Whether its Machines are control planes: by the template, or as long as there are such Machines.
+    /// Whether its Machines are control planes: by the template, or as long as there are such
+    /// Machines.
     pub fn is_control_plane(&self) -> bool {
         let sets = self.sets.iter().filter(|set| set.is_active());
         let mut templates = sets.map(|set| &set.template).chain([&self.template]);
         templates.any(has_control_plane)
     }
 
-    /// A set whose Machines have another role than the template: a control plane becomes no worker, nor the reverse.
+    /// A set whose Machines have another role than the template: a control plane becomes no worker,
+    /// nor the reverse.
     pub fn of_other_role(&self) -> Option<&ObservedSet> {
         let role = has_control_plane(&self.template);
         let mut sets = self.sets.iter().filter(|set| set.is_active());
         sets.find(|set| set.owner == Owner::Ours && has_control_plane(&set.template) != role)
     }
 
-    /// The wanted number of Machines. The last control plane stays: it has the only copy of the cluster's data.
+    /// The wanted number of Machines. The last control plane stays: it has the only copy of the
+    /// cluster's data.
     pub fn wanted(&self) -> i32 {
         let has_one = self.sets.iter().any(|set| set.machines() > 0);
         let least = i32::from(has_one && self.is_control_plane());
         self.replicas.max(least)
     }
 
-    /// Whether a scale-down may take from one set or another: then marks of Machines say from which. In a rolling update sets
-    /// have more than is asked for at every step, and old ones shrink, whatever is marked.
+    /// Whether a scale-down may take from one set or another: then marks of Machines say from
+    /// which. In a rolling update sets have more than is asked for at every step, and old ones
+    /// shrink, whatever is marked.
     pub fn may_choose(&self) -> bool {
         let is_rolling = self.strategy.type_ == StrategyType::RollingUpdate
             && !self.paused

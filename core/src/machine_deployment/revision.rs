@@ -46,7 +46,8 @@ impl Revision {
         }
     }
 
-    /// With the restart that these annotations ask for: those of a deployment's template, or of a set.
+    /// With the restart that these annotations ask for: those of a deployment's template, or of a
+    /// set.
     #[must_use]
     pub fn restarted(mut self, annotations: &BTreeMap<String, String>) -> Self {
         self.restarted = annotations.get(ANNOTATION_RESTARTED_AT).cloned();
@@ -72,8 +73,9 @@ impl Revision {
         self.provider_spec == other.provider_spec
     }
 
-    /// What a set with this template and these annotations means. Sets that a deployment made have the spec inline. The
-    /// restart is on the set itself: managers of before copy a template's annotations to all sets.
+    /// What a set with this template and these annotations means. Sets that a deployment made have
+    /// the spec inline. The restart is on the set itself: managers of before copy a template's
+    /// annotations to all sets.
     pub fn of_set(template: &MachineTemplate, annotations: &BTreeMap<String, String>) -> Self {
         let inline = template.spec.provider_spec.value.as_ref();
         Self::new(
@@ -93,8 +95,8 @@ impl Revision {
         letters(&Sha256::digest(parts.to_string().as_bytes()), HASH_LENGTH)
     }
 
-    /// Which fields differ that cannot be changed on a Machine that runs: all but versions and `node.software`. A worker does
-    /// not become a control plane either.
+    /// Which fields differ that cannot be changed on a Machine that runs: all but versions and
+    /// `node.software`. A worker does not become a control plane either.
     pub fn needs_replacement(&self, wanted: &Self) -> Vec<String> {
         let role = |revision: &Self| revision.control_plane.as_ref().map(|_| "set".to_owned());
         let fixed = |revision: &Self| {

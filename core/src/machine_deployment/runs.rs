@@ -18,7 +18,8 @@ pub fn highest<'a>(machines: impl IntoIterator<Item = &'a Machine>) -> Option<Ku
     runs.max()
 }
 
-/// Why the control plane of a template cannot be run beside these Machines of its Cluster, now or ever.
+/// Why the control plane of a template cannot be run beside these Machines of its Cluster, now or
+/// ever.
 pub fn forbidden<'a>(
     template: &MachineTemplate,
     cluster: &Cluster,

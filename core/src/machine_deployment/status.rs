@@ -9,11 +9,13 @@ use crate::api::conditions::{self, ConditionType, Finding, Reason};
 use crate::api::{MachineDeployment, MachineDeploymentStatus};
 use crate::status_write::{CALM, WORDS, due};
 
-/// For how long numbers on the way are held back: sets write theirs one after the other. Longer, and the status is older than
-/// the benchmarks permit; not at all, and a roll costs more writes than they do.
+/// For how long numbers on the way are held back: sets write theirs one after the other. Longer,
+/// and the status is older than the benchmarks permit; not at all, and a roll costs more writes
+/// than they do.
 const NUMBERS: Duration = Duration::from_millis(300);
 
-/// For how long a status is held back. Words that quote a warning of a Machine wait as long as progress.
+/// For how long a status is held back. Words that quote a warning of a Machine wait as long as
+/// progress.
 pub fn holds_back(
     old: &MachineDeploymentStatus,
     new: &MachineDeploymentStatus,
@@ -41,8 +43,8 @@ fn numbers(status: &MachineDeploymentStatus) -> MachineDeploymentStatus {
     }
 }
 
-/// Whether a finding is published as an Event. Of Machines that it waits for without a rollout, and of the end of that, they
-/// tell themselves.
+/// Whether a finding is published as an Event. Of Machines that it waits for without a rollout, and
+/// of the end of that, they tell themselves.
 pub fn is_news(old: &MachineDeploymentStatus, finding: &Finding) -> bool {
     let is_wait = finding.reason() == Reason::WaitingForMachines;
     let ends_wait = finding.reason() == Reason::Complete

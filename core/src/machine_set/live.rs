@@ -1,5 +1,6 @@
-//! Whether a Machine is deleted or given to another set, by what the watch shows when that is done: a pass does it for seconds, and
-//! meanwhile the set may have been scaled or paused, or the Machine given to another owner.
+//! Whether a Machine is deleted or given to another set, by what the watch shows when that is done:
+//! a pass does it for seconds, and meanwhile the set may have been scaled or paused, or the Machine
+//! given to another owner.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +41,8 @@ pub enum Stays {
     Foreign(String),
 }
 
-/// The set to which a Machine moves (`to`, if it exists): it was made, and asked for the Machine, before this one was to give it up.
+/// The set to which a Machine moves (`to`, if it exists): it was made, and asked for the Machine,
+/// before this one was to give it up.
 ///
 /// # Errors
 /// The Machine stays.

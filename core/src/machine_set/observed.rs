@@ -50,8 +50,8 @@ pub struct Observed {
     pub gate: Option<Gate>,
     /// UID of the set to which what is too many moves.
     pub moves_to: Option<String>,
-    /// The Machines that the set owns, and those of its namespace without a controlling owner: what is listed,
-    /// what this process made, and what it deleted as being deleted.
+    /// The Machines that the set owns, and those of its namespace without a controlling owner: what
+    /// is listed, what this process made, and what it deleted as being deleted.
     pub machines: Vec<Arc<ObservedMachine>>,
     /// When the watch should have shown all that this process made and deleted.
     pub due: Option<Timestamp>,
@@ -190,8 +190,9 @@ impl ObservedMachine {
     }
 }
 
-/// Whether it runs other versions than `spec.versions`, or its node is being updated. One that is left at other versions serves,
-/// and counts: its deployment says that it is not complete. Of one without a Node nothing is known.
+/// Whether it runs other versions than `spec.versions`, or its node is being updated. One that is
+/// left at other versions serves, and counts: its deployment says that it is not complete. Of one
+/// without a Node nothing is known.
 pub fn is_updating(machine: &Machine) -> bool {
     let Some(status) = &machine.status else {
         return false;

@@ -9,14 +9,15 @@ use crate::api::conditions::{self, ConditionType, Finding, Severity, Status};
 use crate::api::{MachineSet, MachineSetStatus};
 use crate::status_write::{CALM, WORDS, due};
 
-/// For how long a status is held back. Words that quote a warning of a Machine wait as long as progress.
+/// For how long a status is held back. Words that quote a warning of a Machine wait as long as
+/// progress.
 pub fn holds_back(old: &MachineSetStatus, new: &MachineSetStatus, plan: &Plan) -> Duration {
     let is_read = read_by_others(old) != read_by_others(new);
     due(old, new, is_read, if plan.warns { CALM } else { WORDS })
 }
 
-/// What its deployment goes by: the numbers, which edit they are about, and whether it is held back from making Machines.
-/// Autoscalers read the selector.
+/// What its deployment goes by: the numbers, which edit they are about, and whether it is held back
+/// from making Machines. Autoscalers read the selector.
 fn read_by_others(status: &MachineSetStatus) -> impl PartialEq + use<> {
     let of = |type_| conditions::find(&status.conditions, type_);
     let held = of(ConditionType::ScalingUp).map(|up| (up.status.clone(), up.reason.clone()));
@@ -31,8 +32,8 @@ fn read_by_others(status: &MachineSetStatus) -> impl PartialEq + use<> {
     (counts, held, ready)
 }
 
-/// Whether a finding is published as an Event. A set of a deployment does not repeat what that tells of the same Machines:
-/// it tells what a person should check.
+/// Whether a finding is published as an Event. A set of a deployment does not repeat what that
+/// tells of the same Machines: it tells what a person should check.
 pub fn is_news(old: &MachineSetStatus, finding: &Finding, is_owned: bool) -> bool {
     let is_warning = finding.reason().severity() == Severity::Warning;
     match conditions::find(&old.conditions, finding.condition) {

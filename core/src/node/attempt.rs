@@ -1,5 +1,6 @@
-//! What is done next about a job on a host: one answer for all of them, from what the host shows of the job and how its attempts
-//! ended. What follows from its success, and what is told of its failure, is the caller's.
+//! What is done next about a job on a host: one answer for all of them, from what the host shows of
+//! the job and how its attempts ended. What follows from its success, and what is told of its
+//! failure, is the caller's.
 
 use std::time::Duration;
 
@@ -66,8 +67,9 @@ pub enum Setback<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    /// What is done next about this job, of which the host shows this status. A job that runs comes to its end, whatever its steps
-    /// are. How one with other steps has ended says nothing of these; that nothing can be started on the host does.
+    /// What is done next about this job, of which the host shows this status. A job that runs comes
+    /// to its end, whatever its steps are. How one with other steps has ended says nothing of
+    /// these; that nothing can be started on the host does.
     pub fn next(
         status: Option<&'a UnitStatus>,
         unit: &Wanted<'_>,
@@ -95,7 +97,8 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// As [`Self::next`], also where the job has succeeded: what it did was undone since. Never [`Self::Done`].
+    /// As [`Self::next`], also where the job has succeeded: what it did was undone since. Never
+    /// [`Self::Done`].
     pub fn afresh(
         status: Option<&'a UnitStatus>,
         unit: &Wanted<'_>,

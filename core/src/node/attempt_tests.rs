@@ -79,7 +79,8 @@ fn word(attempt: &Attempt<'_>) -> String {
     }
 }
 
-/// Status, attempts, and what is done next: by the steps that were started, by other steps, and where success does not count.
+/// Status, attempts, and what is done next: by the steps that were started, by other steps, and
+/// where success does not count.
 type Row<'a> = (Option<UnitStatus>, Attempts, [&'a str; 3]);
 
 const FULL: &str = "kubelet update could not be started (attempt 3): disk full";

@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::finding::Finding;
 
-/// Why something failed, and what to do about it. Scripts print it as two lines at the end of their output, `why: CAUSE`
-/// and `do: REMEDY`.
+/// Why something failed, and what to do about it. Scripts print it as two lines at the end of their
+/// output, `why: CAUSE` and `do: REMEDY`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
     /// What is wrong, with names and numbers.

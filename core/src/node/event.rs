@@ -31,7 +31,8 @@ pub enum Event {
     Ended(UnitStatus),
     /// Nothing was started: the host is not the Machine's. The last line.
     Refused(Ownership),
-    /// Nothing was started: the host was looked at over a later connection since, of this or a later leader. The last line.
+    /// Nothing was started: the host was looked at over a later connection since, of this or a
+    /// later leader. The last line.
     Superseded,
     /// There is no such unit to follow. The last line.
     Absent,
@@ -49,7 +50,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// What a condition says of a unit that was interrupted in this step; `what` is the unit's title.
+    /// What a condition says of a unit that was interrupted in this step; `what` is the unit's
+    /// title.
     pub fn interrupted(&self, what: &str) -> String {
         format!(
             "{what} was interrupted in step {} ({}/{}): most likely the host rebooted or lost power, or the step's process was killed. Tatara runs all its steps again. If that repeats, check on the host: journalctl --list-boots; journalctl _TRANSPORT=kernel -g 'out of memory'",
@@ -69,7 +71,8 @@ pub struct UnitStatus {
     /// How far it is.
     #[serde(flatten)]
     pub state: UnitState,
-    /// The step that failed in an earlier attempt and has not succeeded since, while another attempt is under way.
+    /// The step that failed in an earlier attempt and has not succeeded since, while another
+    /// attempt is under way.
     #[serde(default)]
     pub retried: Option<Box<Failure>>,
 }
@@ -121,7 +124,8 @@ pub struct Failure {
     /// How often it has failed in a row; 0 if unknown.
     #[serde(default)]
     pub attempt: u32,
-    /// When it failed first since it last succeeded, by the manager's clock, in milliseconds since 1970.
+    /// When it failed first since it last succeeded, by the manager's clock, in milliseconds since
+    /// 1970.
     #[serde(default)]
     pub since: Option<i64>,
     /// The lines `why: CAUSE` and `do: REMEDY` of its output.
@@ -134,8 +138,9 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The message of a condition. Its first line has the cause and the remedy, for output that shows one line. The output
-    /// of the step comes last; if the cause is unknown, it begins with its line that reports an error.
+    /// The message of a condition. Its first line has the cause and the remedy, for output that
+    /// shows one line. The output of the step comes last; if the cause is unknown, it begins with
+    /// its line that reports an error.
     pub fn message(&self) -> String {
         let at = &self.at;
         let far = format!(
@@ -186,7 +191,8 @@ impl Failure {
     }
 }
 
-/// How often something has failed, and since when, as it ends a sentence; empty where that is not known.
+/// How often something has failed, and since when, as it ends a sentence; empty where that is not
+/// known.
 pub fn attempts(attempt: u32, since: Option<Timestamp>) -> String {
     match (attempt, since) {
         (0, _) => String::new(),

@@ -1,4 +1,5 @@
-//! The identities of units, known without their scripts: a script is the same wherever its template and the values are.
+//! The identities of units, known without their scripts: a script is the same wherever its template
+//! and the values are.
 
 #![allow(
     clippy::disallowed_types,
@@ -19,8 +20,9 @@ use super::render::RenderError;
 use super::spec::UnitSpec;
 use super::unit::{self, Unit};
 
-/// So many of those that were asked for last are kept, and at most twice as many: 2.5 MB. A Machine on its way to its Node has one
-/// of its own, and a control plane behind a virtual IP as well. One that is not kept is rendered again.
+/// So many of those that were asked for last are kept, and at most twice as many: 2.5 MB. A Machine
+/// on its way to its Node has one of its own, and a control plane behind a virtual IP as well. One
+/// that is not kept is rendered again.
 const KEPT: usize = 8192;
 
 /// A unit as a plan compares it with what a host shows.
@@ -43,9 +45,9 @@ impl PlannedUnit {
     }
 }
 
-/// The identities of units that were rendered, by a digest of what they were rendered from: there may be passwords in the files,
-/// commands and proxies of a spec, and these are kept no longer than a pass. With it or without it a plan is the same; only the time
-/// that it takes differs.
+/// The identities of units that were rendered, by a digest of what they were rendered from: there
+/// may be passwords in the files, commands and proxies of a spec, and these are kept no longer than
+/// a pass. With it or without it a plan is the same; only the time that it takes differs.
 #[derive(Default)]
 pub struct Identities(Mutex<Generations>);
 
@@ -123,7 +125,8 @@ fn key(spec: &UnitSpec) -> Option<Key> {
     Some(hash.finalize().into())
 }
 
-/// Each value says where it ends and of what kind it is: no two lists of values are the same to the hash.
+/// Each value says where it ends and of what kind it is: no two lists of values are the same to the
+/// hash.
 fn value(hash: &mut Sha256, of: &Value) -> Option<()> {
     match of.kind() {
         ValueKind::None => hash.update(b"0"),

@@ -1,5 +1,5 @@
-//! What runs on a host for a Machine, one at a time: the name under which it is started, attached to again, found by an
-//! onlooker, and logged.
+//! What runs on a host for a Machine, one at a time: the name under which it is started, attached
+//! to again, found by an onlooker, and logged.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,8 @@ pub enum JobKind {
     Address,
     /// The archives of container images that an update needs.
     Images,
-    /// `kubeadm upgrade`: the static pods of a control plane, or the kubelet configuration of a worker.
+    /// `kubeadm upgrade`: the static pods of a control plane, or the kubelet configuration of a
+    /// worker.
     Upgrade,
     /// The kubelet in another version.
     Kubelet,
@@ -30,8 +31,8 @@ pub enum JobKind {
 }
 
 impl JobKind {
-    /// Those that start, change or stop the etcd member of a control plane that exists. A kubelet that is replaced starts etcd
-    /// anew.
+    /// Those that start, change or stop the etcd member of a control plane that exists. A kubelet
+    /// that is replaced starts etcd anew.
     pub const OF_MEMBER: [Self; 3] = [Self::Join, Self::Upgrade, Self::Kubelet];
 
     /// All of them, in the order of a machine's life.

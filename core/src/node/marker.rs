@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::job::{Job, JobKind};
 use crate::words;
 
-/// The ownership marker of a host: `/var/lib/tatara/owner.json`, mode 0600. Every script of a Machine
-/// compares it before its first write, so that a lost, restored or duplicated management cluster
-/// cannot touch another's node.
+/// The ownership marker of a host: `/var/lib/tatara/owner.json`, mode 0600. Every script of a
+/// Machine compares it before its first write, so that a lost, restored or duplicated management
+/// cluster cannot touch another's node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {
     /// UID of the management cluster: of its namespace kube-system.
@@ -23,7 +23,8 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// Whether both name the same Machine of the same management cluster, by UID; names are not compared.
+    /// Whether both name the same Machine of the same management cluster, by UID; names are not
+    /// compared.
     pub fn is_same_machine(&self, other: &Self) -> bool {
         self.management == other.management && self.uid == other.uid
     }
@@ -33,7 +34,8 @@ impl Marker {
         Job::new(kind, &self.uid)
     }
 
-    /// The first field that is no name or UID, as the API server has them. A host may say anything, and these stand in commands.
+    /// The first field that is no name or UID, as the API server has them. A host may say anything,
+    /// and these stand in commands.
     fn odd_field(&self) -> Option<&'static str> {
         let fields = [
             ("management", &self.management),
@@ -69,7 +71,8 @@ pub struct Owner {
     /// `kubeadm init` succeeded here: the host holds a control plane that must not be made again.
     #[serde(default)]
     pub initialized: bool,
-    /// `kubeadm join` succeeded here: the host is a node that must not be undone for another attempt.
+    /// `kubeadm join` succeeded here: the host is a node that must not be undone for another
+    /// attempt.
     #[serde(default)]
     pub joined: bool,
 }

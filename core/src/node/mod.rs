@@ -10,10 +10,10 @@
 //! | `/run/tatara-versions/` | what kubelet, kubeadm and containerd last said of their versions, each for as long as its file is the same |
 //! | `/run/tatara-looked` | the number of the latest connection of a leading manager that looked: what came over a former one starts nothing |
 //!
-//! Each function returns a [`Script`] to feed to `bash -s` as root. A [`Unit`]'s steps run one after
-//! another in one transient systemd unit; an exit code is written to the disk before the next step
-//! starts. Whoever waits holds no state: the script of a running step is locked, waiting is taking
-//! its lock, and attaching again is sending the script again.
+//! Each function returns a [`Script`] to feed to `bash -s` as root. A [`Unit`]'s steps run one
+//! after another in one transient systemd unit; an exit code is written to the disk before the next
+//! step starts. Whoever waits holds no state: the script of a running step is locked, waiting is
+//! taking its lock, and attaching again is sending the script again.
 
 mod attempt;
 mod cause;

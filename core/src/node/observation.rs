@@ -18,7 +18,8 @@ pub struct Observation {
     pub facts: HostFacts,
     /// The Machine that the marker names.
     pub owner: Ownership,
-    /// Traces of Kubernetes on the host. On a host with a marker of Tatara they belong to its Machine.
+    /// Traces of Kubernetes on the host. On a host with a marker of Tatara they belong to its
+    /// Machine.
     pub occupied: Vec<Finding>,
     /// Units that were started on the host, of any Machine.
     pub units: Vec<UnitStatus>,
@@ -30,11 +31,12 @@ pub struct Observation {
     pub pods_run: bool,
     /// The installation that its operating system came from, where that was ours.
     pub installation: Option<String>,
-    /// `sha256:<hex>` of kubeadm's file with the CA's certificate, where its key is there as well: from before
-    /// `kubeadm init` until the reset.
+    /// `sha256:<hex>` of kubeadm's file with the CA's certificate, where its key is there as well:
+    /// from before `kubeadm init` until the reset.
     pub authority: Option<String>,
-    /// Differs once `kubeadm init` or `join` has written something there, or the marker says so: a reset is decided on as of this.
-    /// Empty where it could not be read, which no host compares equal with.
+    /// Differs once `kubeadm init` or `join` has written something there, or the marker says so: a
+    /// reset is decided on as of this. Empty where it could not be read, which no host compares
+    /// equal with.
     pub kubeadm_runs: String,
 }
 
@@ -97,7 +99,8 @@ fn bounded(facts: HostFacts) -> HostFacts {
     }
 }
 
-/// Reads what [`super::observe`] printed. Bytes that are not UTF-8 (in a step's output) are replaced.
+/// Reads what [`super::observe`] printed. Bytes that are not UTF-8 (in a step's output) are
+/// replaced.
 ///
 /// # Errors
 /// [`ParseError`]: the output is not an observation.

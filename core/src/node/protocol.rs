@@ -12,8 +12,9 @@ use super::observation::Observation;
 use super::render::{self, RenderError, Script};
 use super::unit::{SecretFile, Step, Unit};
 
-/// Time limit of a step, in seconds; a step that exceeds it ends with exit code 124 and releases the host's lock. Longer
-/// than kubeadm's own waits together (about 15 minutes when nothing answers) and a slow image pull.
+/// Time limit of a step, in seconds; a step that exceeds it ends with exit code 124 and releases
+/// the host's lock. Longer than kubeadm's own waits together (about 15 minutes when nothing
+/// answers) and a slow image pull.
 const STEP_SECONDS: u32 = 45 * 60;
 
 /// The leader that looks at a host, for [`observe`].
@@ -23,8 +24,8 @@ pub struct Leader<'a> {
     pub management: &'a str,
     /// Namespace of the Machines that may have the host.
     pub namespace: &'a str,
-    /// A number that a later connection has higher, also of a later leader: microseconds since 1970 when that began to lead,
-    /// and the connections since.
+    /// A number that a later connection has higher, also of a later leader: microseconds since 1970
+    /// when that began to lead, and the connections since.
     pub epoch: i64,
 }
 
@@ -41,8 +42,8 @@ pub fn take_host(marker: &Marker) -> Result<Script, RenderError> {
 /// [`super::Event`]s. A unit that failed or was interrupted is started again: use [`follow`] or
 /// [`observe`] to only query its state.
 ///
-/// Nothing is started where a leader of a later `epoch` ([`Leader`]) has observed the host. `now` is the manager's clock; the host
-/// keeps the difference for its preflight.
+/// Nothing is started where a leader of a later `epoch` ([`Leader`]) has observed the host. `now`
+/// is the manager's clock; the host keeps the difference for its preflight.
 ///
 /// # Errors
 /// [`RenderError`]: a value contains a NUL character.
@@ -72,8 +73,8 @@ pub fn start_afresh(
     start(marker, unit, &afresh, (epoch, now))
 }
 
-/// As [`start_afresh`], of a unit that was decided on by an observation, also one in which it had succeeded: it has its
-/// [`Observation::kubeadm_runs`] beside it.
+/// As [`start_afresh`], of a unit that was decided on by an observation, also one in which it had
+/// succeeded: it has its [`Observation::kubeadm_runs`] beside it.
 ///
 /// # Errors
 /// [`RenderError`]: a value contains a NUL character.
@@ -138,8 +139,9 @@ pub fn follow(job: &Job) -> Result<Script, RenderError> {
     )
 }
 
-/// Gathers facts, marker, findings, units and versions. Prints what [`super::parse_observation`] reads. With a leader, the host
-/// starts nothing any more that a former one has sent, if its marker is of such a Machine.
+/// Gathers facts, marker, findings, units and versions. Prints what [`super::parse_observation`]
+/// reads. With a leader, the host starts nothing any more that a former one has sent, if its marker
+/// is of such a Machine.
 ///
 /// # Errors
 /// [`RenderError`]: a value contains a NUL character.
@@ -158,8 +160,8 @@ pub fn retain(marker: &Marker) -> Result<Script, RenderError> {
     render::script("retain.sh", context! { marker => marker_value(marker) })
 }
 
-/// Stops the jobs of a Machine that need its cluster, which is deleted, if the marker names both. They are interrupted, as by
-/// a loss of power.
+/// Stops the jobs of a Machine that need its cluster, which is deleted, if the marker names both.
+/// They are interrupted, as by a loss of power.
 ///
 /// # Errors
 /// [`RenderError`]: a value contains a NUL character.

@@ -24,7 +24,8 @@ impl fmt::Debug for Script {
     }
 }
 
-/// A template that did not render: a value with a NUL character, which a shell word cannot contain, or an invalid template.
+/// A template that did not render: a value with a NUL character, which a shell word cannot contain,
+/// or an invalid template.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to render {template}")]
 pub struct RenderError {

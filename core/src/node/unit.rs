@@ -50,8 +50,8 @@ pub struct SecretFile {
 }
 
 impl Unit {
-    /// Hash (SHA-256, hexadecimal) of the steps' names and scripts: two runs with the same identity do the same work.
-    /// Secrets, tokens and times are not in the scripts, and so do not change it.
+    /// Hash (SHA-256, hexadecimal) of the steps' names and scripts: two runs with the same identity
+    /// do the same work. Secrets, tokens and times are not in the scripts, and so do not change it.
     pub fn identity(&self) -> String {
         identity(&self.steps)
     }

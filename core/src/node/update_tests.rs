@@ -35,7 +35,8 @@ fn a_kubelet_from_packages() {
     insta::assert_snapshot!(text(&unit));
 }
 
-/// The same script as in preparing, so that a host imports an archive once; a unit of its own, before etcd is asked.
+/// The same script as in preparing, so that a host imports an archive once; a unit of its own,
+/// before etcd is asked.
 #[test]
 fn image_archives_are_a_unit_of_their_own() {
     let all = everything();

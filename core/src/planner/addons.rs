@@ -1,4 +1,5 @@
-//! Which control plane runs kubeadm's phase for its addons, once all of them run the version to which they are brought.
+//! Which control plane runs kubeadm's phase for its addons, once all of them run the version to
+//! which they are brought.
 
 use kube::ResourceExt;
 
@@ -8,8 +9,8 @@ use crate::kubeadm::KubernetesVersion;
 use crate::machine::AddonsDue;
 use crate::machine::peer_versions::runs;
 
-/// What a Machine has to do about the addons, which are `due` to this version: the first by name of the control planes that are
-/// ready and run it brings them to it; the others have nothing to do.
+/// What a Machine has to do about the addons, which are `due` to this version: the first by name of
+/// the control planes that are ready and run it brings them to it; the others have nothing to do.
 pub fn of<'a>(
     machine: &Machine,
     due: &str,

@@ -10,9 +10,10 @@ use crate::api::names::LABEL_MACHINE_DEPLOYMENT;
 use crate::machine::reported;
 use crate::settings;
 
-/// The worker that is updated before this one, of those that are not drained together: its Node is drained already, or it is at
-/// work and has the smaller name. `drained` has the names of the Nodes that are cordoned by us; `is_paused` is asked of who is at
-/// work: condition `Paused` outlives the pause by a moment, in which all of them would be drained.
+/// The worker that is updated before this one, of those that are not drained together: its Node is
+/// drained already, or it is at work and has the smaller name. `drained` has the names of the Nodes
+/// that are cordoned by us; `is_paused` is asked of who is at work: condition `Paused` outlives the
+/// pause by a moment, in which all of them would be drained.
 pub fn ahead<'a>(
     machine: &Machine,
     others: impl IntoIterator<Item = &'a Machine>,
@@ -32,8 +33,8 @@ pub fn ahead<'a>(
     })
 }
 
-/// The Machines whose update was begun, of those that are not drained together with this one, and their Nodes: one of them may
-/// have been drained since the Nodes were seen last.
+/// The Machines whose update was begun, of those that are not drained together with this one, and
+/// their Nodes: one of them may have been drained since the Nodes were seen last.
 pub fn begun<'a>(
     machine: &Machine,
     others: impl IntoIterator<Item = &'a Machine>,
@@ -78,8 +79,9 @@ fn is_at_work(machine: &Machine) -> bool {
     work.iter().any(|reason| updating == Some(reason.as_str())) && !is_refused
 }
 
-/// Whether of two workers one at a time is drained for an update: both have no controller; or they are of one MachineDeployment,
-/// which counts those whose versions move, and one of the two follows the settings of the Cluster instead.
+/// Whether of two workers one at a time is drained for an update: both have no controller; or they
+/// are of one MachineDeployment, which counts those whose versions move, and one of the two follows
+/// the settings of the Cluster instead.
 fn are_drained_apart(one: &Machine, other: &Machine) -> bool {
     if one.is_control_plane() || other.is_control_plane() {
         return false;
@@ -107,7 +109,8 @@ mod tests {
     use super::*;
     use crate::api::names::ANNOTATION_SETTINGS;
 
-    /// Owner, MachineDeployment, the version that runs where v1.36.3 is wanted, and whether it was begun to follow settings.
+    /// Owner, MachineDeployment, the version that runs where v1.36.3 is wanted, and whether it was
+    /// begun to follow settings.
     type Kind = (&'static str, &'static str, &'static str, bool);
     const FOLLOWS: Kind = ("old", "md", "v1.36.3", true);
     const MOVES: Kind = ("new", "md", "v1.35.4", false);
@@ -193,7 +196,8 @@ mod tests {
     fn one_of_two_goes_first_and_neither_waits_for_one_that_stands_still() {
         let updating = |reason| ("Updating", "True", reason);
         let refused = ("UpToDate", "False", "WaitingForTurn");
-        // what the other says, and whether it goes before one with a greater name, and before one with a smaller
+        // what the other says, and whether it goes before one with a greater name, and before one
+        // with a smaller
         let table = [
             ("at work", vec![updating("KubeadmUpgrade")], (true, false)),
             ("drains", vec![updating("Draining")], (true, false)),

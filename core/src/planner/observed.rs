@@ -14,7 +14,8 @@ use crate::node::JobKind;
 pub struct Observed {
     /// Namespace and name of the Cluster.
     pub cluster: (String, String),
-    /// Turn and record on the Cluster and its CA Secret; `None` while the Secret was not read since the manager started.
+    /// Turn and record on the Cluster and its CA Secret; `None` while the Secret was not read since
+    /// the manager started.
     pub both: Option<Both>,
     /// UID of the Cluster.
     pub uid: String,
@@ -57,11 +58,13 @@ pub enum Wants {
     /// Nothing.
     #[default]
     Nothing,
-    /// It asks for it, and nothing is done about it now: it, or something above it, is paused or cannot be read.
+    /// It asks for it, and nothing is done about it now: it, or something above it, is paused or
+    /// cannot be read.
     Held,
     /// It asks for it.
     Asks(Asks),
-    /// It asks for it to leave as soon as it is drained, and waits to be: until nobody has the turn.
+    /// It asks for it to leave as soon as it is drained, and waits to be: until nobody has the
+    /// turn.
     Soon,
 }
 
@@ -70,7 +73,8 @@ pub enum Wants {
 pub struct Asks {
     /// What it is about to do.
     pub action: TurnAction,
-    /// It was begun, and is half done: its member may be down, or is one that an attempt to join left.
+    /// It was begun, and is half done: its member may be down, or is one that an attempt to join
+    /// left.
     pub half_done: bool,
 }
 

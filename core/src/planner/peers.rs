@@ -1,4 +1,5 @@
-//! What the other Machines of a cluster, and their Nodes, mean for one: versions, and who does something before it. From objects alone.
+//! What the other Machines of a cluster, and their Nodes, mean for one: versions, and who does
+//! something before it. From objects alone.
 
 use std::sync::Arc;
 
@@ -47,7 +48,8 @@ pub struct Question<'a> {
     pub recorded: Option<&'a KubernetesVersion>,
 }
 
-/// What the others mean for a Machine. Nothing is looked up for one whose Node is as its spec wants it.
+/// What the others mean for a Machine. Nothing is looked up for one whose Node is as its spec wants
+/// it.
 pub fn of(question: &Question<'_>, objects: &impl Objects) -> Peers {
     let machine = question.machine;
     let behind = question
@@ -103,8 +105,8 @@ fn add_versions(question: &Question<'_>, objects: &impl Objects, found: &mut Pee
     found.newest_control_plane = newest(others()).filter(|_| is_control_plane);
 }
 
-/// What the Nodes show: the oldest kubelet; and of a Machine that has a Node, who is drained before it, and whether another takes
-/// its pods.
+/// What the Nodes show: the oldest kubelet; and of a Machine that has a Node, who is drained before
+/// it, and whether another takes its pods.
 fn add_nodes(question: &Question<'_>, objects: &impl Objects, peers: &mut Peers) {
     let (machine, is_control_plane) = (question.machine, question.is_control_plane);
     let status = machine.status.as_ref();

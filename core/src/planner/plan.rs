@@ -152,9 +152,10 @@ fn orphan(observed: &Observed) -> Option<Asking<'_>> {
     })
 }
 
-/// Why a Machine could not go on with the turn, and would only give it back: this manager has not asked its host, or etcd cannot do
-/// without its member. What is half done may be what that lacks. One that leaves needs no host, and whether etcd takes, or can do
-/// without, a member, each asks of etcd before it asks for the turn.
+/// Why a Machine could not go on with the turn, and would only give it back: this manager has not
+/// asked its host, or etcd cannot do without its member. What is half done may be what that lacks.
+/// One that leaves needs no host, and whether etcd takes, or can do without, a member, each asks of
+/// etcd before it asks for the turn.
 fn unready(observed: &Observed, asking: &Asking) -> Option<String> {
     let (_, cluster) = &observed.cluster;
     let action = asking.turn.action;
@@ -183,7 +184,8 @@ fn unready(observed: &Observed, asking: &Asking) -> Option<String> {
     (!may_go_on).then(|| format!("{what}; condition EtcdHealthy of Cluster {cluster} says why"))
 }
 
-/// Why nobody gets the turn: somebody has it, is about to take it before this change, or may be changing its member without it.
+/// Why nobody gets the turn: somebody has it, is about to take it before this change, or may be
+/// changing its member without it.
 fn obstacle(observed: &Observed, both: &Both, asking: &Asking) -> Option<String> {
     let wanted = &asking.turn;
     let (namespace, cluster) = &observed.cluster;
@@ -256,15 +258,15 @@ fn named(namespace: &str, what: &str, name: &str) -> String {
     format!("{what}. If it does not proceed: {look}")
 }
 
-/// Whether kubeadm may be joining there: it would begin with a list of members that is no longer true. A host that does not answer
-/// keeps nobody's dead member.
+/// Whether kubeadm may be joining there: it would begin with a list of members that is no longer
+/// true. A host that does not answer keeps nobody's dead member.
 fn may_join(seat: &Seat) -> bool {
     let is_unknown = seat.look == LastLook::Never && seat.is_begun;
     is_unknown || seat.runs == Some(JobKind::Join)
 }
 
-/// Whether kubeadm may be changing its member without the turn: a management cluster that was restored from a backup may not know
-/// whose turn it was.
+/// Whether kubeadm may be changing its member without the turn: a management cluster that was
+/// restored from a backup may not know whose turn it was.
 fn is_in_the_way(seat: &Seat) -> bool {
     let is_unknown = match seat.look {
         LastLook::Never => seat.is_begun,

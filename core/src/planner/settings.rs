@@ -11,9 +11,10 @@ use crate::api::{ClusterProviderSpec, Machine};
 use crate::machine::plan::update::waits_for_person;
 use crate::settings;
 
-/// The Machine of a Cluster whose node follows the settings next: one that has begun, else the first by name of the control
-/// planes, else of the workers; before others one that can begin: its Node is Ready, its versions run, and neither a pause nor
-/// something that a person has to mend is in its way. Only one for which `is_ours` holds.
+/// The Machine of a Cluster whose node follows the settings next: one that has begun, else the
+/// first by name of the control planes, else of the workers; before others one that can begin: its
+/// Node is Ready, its versions run, and neither a pause nor something that a person has to mend is
+/// in its way. Only one for which `is_ours` holds.
 pub fn next_to_follow(
     machines: &[Arc<Machine>],
     spec: &ClusterProviderSpec,
@@ -33,7 +34,8 @@ pub fn next_to_follow(
         }
     }
     let ours = |machine: &&&Arc<Machine>| is_ours(machine);
-    // of one whose edit was taken back and that cannot go back now, the others need not wait: they had what they get
+    // of one whose edit was taken back and that cannot go back now, the others need not wait: they
+    // had what they get
     let is_ready = |machine: &Machine| {
         let status = machine.status.as_ref();
         status.is_some_and(|status| is_true(&status.conditions, ConditionType::NodeHealthy))

@@ -1,7 +1,9 @@
-//! The settings of the Cluster for kubeadm, kubelet and kube-proxy, the user's part of them: what a node was made with, recorded
-//! on its Machine; what kubeadm's ConfigMaps have, recorded on the Cluster; and what the Cluster says now.
+//! The settings of the Cluster for kubeadm, kubelet and kube-proxy, the user's part of them: what a
+//! node was made with, recorded on its Machine; what kubeadm's ConfigMaps have, recorded on the
+//! Cluster; and what the Cluster says now.
 //!
-//! On a running node the settings of the static pods and of the kubelet change. The others need another machine.
+//! On a running node the settings of the static pods and of the kubelet change. The others need
+//! another machine.
 
 mod record;
 #[cfg(test)]
@@ -41,8 +43,9 @@ const APPLIED: &str = "applied";
 /// In `ClusterConfiguration`: may only repeat `spec.versions`, and is no setting.
 const VERSION: &str = "kubernetesVersion";
 
-/// The parts of `ClusterConfiguration` of which `kubeadm upgrade node` renders static pods. Also etcd's, whose manifest it writes
-/// anew at an equal version too (`performEtcdStaticPodUpgrade`, v1.31 to v1.37).
+/// The parts of `ClusterConfiguration` of which `kubeadm upgrade node` renders static pods. Also
+/// etcd's, whose manifest it writes anew at an equal version too (`performEtcdStaticPodUpgrade`,
+/// v1.31 to v1.37).
 const STATIC_PODS: [&str; 5] = [
     "apiServer",
     "controllerManager",
@@ -84,8 +87,9 @@ pub fn of_cluster(spec: &ClusterProviderSpec) -> Settings {
     settings
 }
 
-/// What the unit makes a node with. A node that joins gets the settings of the cluster from the cluster: `recorded` on it, or
-/// on the Machine that made the control plane, or on another that repeats them.
+/// What the unit makes a node with. A node that joins gets the settings of the cluster from the
+/// cluster: `recorded` on it, or on the Machine that made the control plane, or on another that
+/// repeats them.
 pub fn of(
     spec: &ClusterProviderSpec,
     unit: JobKind,
@@ -151,8 +155,8 @@ impl Behind {
     }
 }
 
-/// In what a Machine's node is behind its Cluster; in nothing where it is not known what the node was made with. kube-proxy is
-/// no part of a node.
+/// In what a Machine's node is behind its Cluster; in nothing where it is not known what the node
+/// was made with. kube-proxy is no part of a node.
 pub fn behind(machine: &Machine, spec: &ClusterProviderSpec) -> Behind {
     let Some(mut recorded) = recorded(machine.annotations()) else {
         return Behind::default();
@@ -200,7 +204,8 @@ fn forget_taints(settings: &mut Settings) {
     }
 }
 
-/// Gates of kubeadm that the version of the Machine does not know mean nothing any more, and have to be taken out of its Cluster.
+/// Gates of kubeadm that the version of the Machine does not know mean nothing any more, and have
+/// to be taken out of its Cluster.
 fn forget_removed_gates(recorded: &mut Settings, machine: &Machine) {
     let version = machine
         .versions()
@@ -232,7 +237,8 @@ pub fn part(settings: &Settings, document: Kept) -> Settings {
     part.cloned().unwrap_or_default()
 }
 
-/// Differences that were made under a release that applied none, and how they are applied or undone.
+/// Differences that were made under a release that applied none, and how they are applied or
+/// undone.
 pub fn left(differences: &str, namespace: &str, cluster: &str) -> String {
     format!(
         "{differences}. They were edited under an earlier release of Tatara, which applied none, so they are not applied by themselves. Set them back; or to apply them to all nodes, one after another: {}",
@@ -308,7 +314,8 @@ fn into_map(value: Value) -> Settings {
     }
 }
 
-/// What stands for these settings, as far as a node follows them: its kubelet, and of a control plane the static pods.
+/// What stands for these settings, as far as a node follows them: its kubelet, and of a control
+/// plane the static pods.
 pub fn digest(settings: &Settings, with_static_pods: bool) -> String {
     let mut settings = settings.clone();
     let mut parts = take(&mut settings, KUBELET);
@@ -324,7 +331,8 @@ pub fn digest_of(settings: &Settings) -> String {
     letters(&Sha256::digest(text.as_bytes()), 12)
 }
 
-/// The record of a Machine whose node is being brought to the settings of its Cluster. `None` if there is none to follow.
+/// The record of a Machine whose node is being brought to the settings of its Cluster. `None` if
+/// there is none to follow.
 pub fn begun(machine: &Machine, spec: &ClusterProviderSpec) -> Option<String> {
     let mut recorded = recorded(machine.annotations())?;
     let behind = behind(machine, spec);
@@ -339,7 +347,8 @@ pub fn begun(machine: &Machine, spec: &ClusterProviderSpec) -> Option<String> {
     Some(Value::Object(recorded).to_string())
 }
 
-/// The record of a Machine whose node has followed the settings of its Cluster. `None` if there is none to follow.
+/// The record of a Machine whose node has followed the settings of its Cluster. `None` if there is
+/// none to follow.
 pub fn followed(machine: &Machine, spec: &ClusterProviderSpec) -> Option<String> {
     let mut recorded = recorded(machine.annotations())?;
     recorded.remove(APPLYING);

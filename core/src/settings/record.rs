@@ -21,12 +21,13 @@ const DATA_DIR: &str = "/var/lib/etcd";
 pub enum RecordStep {
     /// It is what the Cluster says.
     Keep,
-    /// There is none: an earlier release made the control plane. It becomes what that was made with.
+    /// There is none: an earlier release made the control plane. It becomes what that was made
+    /// with.
     Take {
         /// What the ConfigMaps have.
         settings: Settings,
-        /// Stands for the settings that the Cluster says, where they were edited under that release: they are not applied
-        /// until they are edited again.
+        /// Stands for the settings that the Cluster says, where they were edited under that
+        /// release: they are not applied until they are edited again.
         kept: Option<String>,
     },
     /// These differences were made under an earlier release, which applied none.
@@ -35,14 +36,16 @@ pub enum RecordStep {
     Refuse(String),
     /// The ConfigMaps follow the Cluster, and then the record does.
     Follow {
-        /// What they have: what is recorded, and what a manager that was stopped may have written of another edit.
+        /// What they have: what is recorded, and what a manager that was stopped may have written
+        /// of another edit.
         from: Vec<Settings>,
         /// What they are to have.
         to: Settings,
     },
 }
 
-/// What has to be done about the record of a Cluster; `made_with` is that of a control-plane Machine.
+/// What has to be done about the record of a Cluster; `made_with` is that of a control-plane
+/// Machine.
 pub fn record_step(
     cluster: &Cluster,
     spec: &ClusterProviderSpec,
@@ -128,13 +131,14 @@ pub fn number(cluster: &Cluster) -> u64 {
 /// Whether the nodes of a Cluster follow its settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rollout {
-    /// It is not known what kubeadm's ConfigMaps have: the control plane is not ours, or is not made yet.
+    /// It is not known what kubeadm's ConfigMaps have: the control plane is not ours, or is not
+    /// made yet.
     #[default]
     Unknown,
     /// They were edited under an earlier release, which applied none, and not since.
     Left,
-    /// kubeadm's ConfigMaps do not have them yet; or the control plane is being replaced by a newer version, whose static pods
-    /// kubeadm would write.
+    /// kubeadm's ConfigMaps do not have them yet; or the control plane is being replaced by a newer
+    /// version, whose static pods kubeadm would write.
     Waits,
     /// They follow.
     Goes,
@@ -145,7 +149,8 @@ pub enum Rollout {
 pub struct OfCluster {
     /// What kubeadm's ConfigMaps have.
     pub recorded: Settings,
-    /// How often an edit was carried into them: the same settings may have been there before, with others in between.
+    /// How often an edit was carried into them: the same settings may have been there before, with
+    /// others in between.
     pub number: u64,
     /// Whether its nodes follow.
     pub rollout: Rollout,

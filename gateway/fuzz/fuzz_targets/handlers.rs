@@ -1,5 +1,6 @@
-//! Requests in any order, on libvirt's test driver: every answer is one that the description has, and never more is
-//! given out than there is. Input: lines `METHOD PATH`, each followed by a line with its body.
+//! Requests in any order, on libvirt's test driver: every answer is one that the description has,
+//! and never more is given out than there is. Input: lines `METHOD PATH`, each followed by a line
+//! with its body.
 #![no_main]
 
 use std::cell::RefCell;

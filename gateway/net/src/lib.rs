@@ -1,5 +1,5 @@
-//! Admission of connections, shared by the HTTPS servers of Tatara: the gateway, and the manager's listener that serves
-//! installers.
+//! Admission of connections, shared by the HTTPS servers of Tatara: the gateway, and the manager's
+//! listener that serves installers.
 
 mod peers;
 

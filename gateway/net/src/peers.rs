@@ -1,10 +1,12 @@
-//! Limits on unauthenticated connections, per source address and in total, so that no client locks out the others.
+//! Limits on unauthenticated connections, per source address and in total, so that no client locks
+//! out the others.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Limit per source address: a manager opens several at once, and several BMCs may share one address.
+/// Limit per source address: a manager opens several at once, and several BMCs may share one
+/// address.
 const OF_ONE: usize = 64;
 /// Limit over all source addresses.
 const OF_ALL: usize = 256;

@@ -43,7 +43,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
 /// Parses a complete JSON document.
 ///
 /// # Errors
-/// A [`Problem`]: `BadRequest` for malformed JSON, `BadSpec` for an invalid value, `UnknownField` for an unknown field.
+/// A [`Problem`]: `BadRequest` for malformed JSON, `BadSpec` for an invalid value, `UnknownField`
+/// for an unknown field.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut unknown = None;
     let mut json = serde_json::Deserializer::from_slice(bytes);
@@ -74,7 +75,8 @@ fn unread(error: &BytesRejection) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, Code::BadRequest, error.body_text())
 }
 
-/// serde's message may quote the value, and a value below `seed` may be a secret: then only its position is returned.
+/// serde's message may quote the value, and a value below `seed` may be a secret: then only its
+/// position is returned.
 fn misread(path: &str, error: &serde_json::Error) -> Problem {
     let place = format!("line {} column {}", error.line(), error.column());
     if error.is_data() {

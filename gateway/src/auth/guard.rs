@@ -62,7 +62,8 @@ impl Guard {
     }
 }
 
-/// Credentials of an accepted request. An event stream checks them again, because a token can expire or be revoked.
+/// Credentials of an accepted request. An event stream checks them again, because a token can
+/// expire or be revoked.
 #[derive(Clone)]
 pub struct Pass {
     guard: Arc<Guard>,

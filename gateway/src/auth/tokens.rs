@@ -75,8 +75,8 @@ impl Tokens {
     /// Reads a file of tokens.
     ///
     /// # Errors
-    /// [`Error::Unreadable`] when the file cannot be read, [`Error::Open`] when group or others have any permission on
-    /// it, [`Error::Line`] for the first malformed line.
+    /// [`Error::Unreadable`] when the file cannot be read, [`Error::Open`] when group or others
+    /// have any permission on it, [`Error::Line`] for the first malformed line.
     pub fn open(path: PathBuf) -> Result<Self, Error> {
         let (stamp, tokens) = load(&path)?;
         Ok(Self {
@@ -85,7 +85,8 @@ impl Tokens {
         })
     }
 
-    /// Checks a token. It is compared with all tokens, each in constant time, so that timing reveals nothing.
+    /// Checks a token. It is compared with all tokens, each in constant time, so that timing
+    /// reveals nothing.
     pub fn check(&self, token: &[u8], now: Timestamp) -> Verdict {
         let hash: [u8; 32] = Sha256::digest(token).into();
         let mut verdict = Verdict::Unknown;
@@ -100,7 +101,8 @@ impl Tokens {
         verdict
     }
 
-    /// The current tokens of the file; empty while the file is unusable, so that a revoked token is never accepted.
+    /// The current tokens of the file; empty while the file is unusable, so that a revoked token is
+    /// never accepted.
     fn current(&self) -> Arc<Vec<Token>> {
         let now = fs::metadata(&self.path).ok().as_ref().map(stamp);
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
@@ -154,8 +156,8 @@ fn stamp(file: &Metadata) -> Stamp {
     )
 }
 
-/// Parses lines `TOKEN [not-after as RFC 3339]`; ignores empty lines and those that begin with `#`. Errors contain the
-/// line number and never the token.
+/// Parses lines `TOKEN [not-after as RFC 3339]`; ignores empty lines and those that begin with `#`.
+/// Errors contain the line number and never the token.
 ///
 /// # Errors
 /// Number of the first malformed line, and what is wrong with it.

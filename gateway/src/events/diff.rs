@@ -74,8 +74,9 @@ pub fn diff(before: Option<&Snapshot>, now: &Snapshot) -> Vec<Change> {
     changes
 }
 
-/// The capacity to publish: the old one while the free space of each pool differs by less than 1/256 of its size.
-/// Running machines write constantly, so every poll would produce an event otherwise.
+/// The capacity to publish: the old one while the free space of each pool differs by less than
+/// 1/256 of its size. Running machines write constantly, so every poll would produce an event
+/// otherwise.
 pub(super) fn settled(old: Option<&Capacity>, new: Capacity) -> Capacity {
     let Some(old) = old else { return new };
     let mut same = new.clone();

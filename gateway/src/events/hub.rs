@@ -60,7 +60,8 @@ impl Hub {
         self.closed.cancel();
     }
 
-    /// Subscribes to polls, and returns the number of the last one that has begun: its snapshot may be stale.
+    /// Subscribes to polls, and returns the number of the last one that has begun: its snapshot may
+    /// be stale.
     pub(super) fn join(&self) -> (watch::Receiver<Look>, u64) {
         let looks = self.looks.subscribe();
         let begun = self.begun.load(Ordering::SeqCst);

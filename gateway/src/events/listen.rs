@@ -35,8 +35,8 @@ struct Listener {
     waiting: VecDeque<StreamEvent>,
 }
 
-/// Streams all objects, then changes. The stream ends when libvirt does not answer or the gateway stops; a client that
-/// reconnects receives all objects again.
+/// Streams all objects, then changes. The stream ends when libvirt does not answer or the gateway
+/// stops; a client that reconnects receives all objects again.
 ///
 /// # Errors
 /// [`StreamEnd`] when the state of libvirt cannot be read, or the gateway is stopping.

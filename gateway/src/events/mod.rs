@@ -1,4 +1,5 @@
-//! Event streams, all fed by one poll of libvirt: the `virt` crate has no callbacks for domain events.
+//! Event streams, all fed by one poll of libvirt: the `virt` crate has no callbacks for domain
+//! events.
 
 mod diff;
 mod hub;

@@ -117,8 +117,8 @@ fn snapshot(
     })
 }
 
-/// Replaces an unreadable part of a snapshot with its last value, so that the other parts, above all machines, are
-/// published.
+/// Replaces an unreadable part of a snapshot with its last value, so that the other parts, above
+/// all machines, are published.
 fn or_last<T: Clone>(
     part: &'static str,
     now: Result<T, Error>,

@@ -27,7 +27,8 @@ impl Bounds {
         Err(ImageError::new(ImageCode::ImageTooLarge, detail))
     }
 
-    /// Checks that the reserve remains free after `bytes` more. The reserve is at most 5 % of the file system's size.
+    /// Checks that the reserve remains free after `bytes` more. The reserve is at most 5 % of the
+    /// file system's size.
     ///
     /// # Errors
     /// `DiskFull` when less than `bytes` and the reserve is free.

@@ -9,8 +9,9 @@ use crate::libvirt::{self, Doing, Link, pools, volumes};
 /// Deletes an image, and cancels its download. Idempotent: a missing image is not an error.
 ///
 /// # Errors
-/// [`Error::BadField`] for an invalid checksum or pool, [`Error::InUse`] while a volume or domain uses the image,
-/// [`Error::NotSupported`] with the test driver, [`Error::Libvirt`] when libvirt fails.
+/// [`Error::BadField`] for an invalid checksum or pool, [`Error::InUse`] while a volume or domain
+/// uses the image, [`Error::NotSupported`] with the test driver, [`Error::Libvirt`] when libvirt
+/// fails.
 pub fn delete(app: &App, link: &Link, pool_name: &str, sha256: &str) -> Result<()> {
     field::sha256("sha256", sha256)?;
     let pool = pool(link, pool_name)?;

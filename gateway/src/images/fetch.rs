@@ -41,7 +41,8 @@ impl Progress {
         )
     }
 
-    /// Cancels the download. Afterwards the file is either already renamed to its final path, or never will be.
+    /// Cancels the download. Afterwards the file is either already renamed to its final path, or
+    /// never will be.
     pub fn give_up(&self) {
         *self.given_up.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
@@ -62,8 +63,9 @@ impl Progress {
 /// Downloads a file to `place` and verifies it. A cancelled download leaves no file.
 ///
 /// # Errors
-/// `FetchFailed` when the request fails, `ImageTooLarge`, `DiskFull`, `ChecksumMismatch` or `ImageRefused` when a check
-/// fails, `PoolFailed` when the file cannot be written or another gateway writes it.
+/// `FetchFailed` when the request fails, `ImageTooLarge`, `DiskFull`, `ChecksumMismatch` or
+/// `ImageRefused` when a check fails, `PoolFailed` when the file cannot be written or another
+/// gateway writes it.
 pub(super) async fn fetch(
     url: Url,
     place: &Path,

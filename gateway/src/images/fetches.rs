@@ -108,11 +108,13 @@ impl Fetch {
     }
 }
 
-/// Returns an image, or starts its download. Idempotent: a running download is reused, a failed one is retried.
+/// Returns an image, or starts its download. Idempotent: a running download is reused, a failed one
+/// is retried.
 ///
 /// # Errors
-/// [`Error::BadField`] for an invalid checksum, url or pool, [`Error::Differs`] when the image exists in another
-/// format, [`Error::NotSupported`] with the test driver, [`Error::Libvirt`] when libvirt fails.
+/// [`Error::BadField`] for an invalid checksum, url or pool, [`Error::Differs`] when the image
+/// exists in another format, [`Error::NotSupported`] with the test driver, [`Error::Libvirt`] when
+/// libvirt fails.
 pub async fn request(app: &Arc<App>, sha256: String, request: ImageRequest) -> Result<Image> {
     field::sha256("sha256", &sha256)?;
     let url = url(&request.url)?;

@@ -1,5 +1,5 @@
-//! The file of a running download. It has the suffix `.part` until it is verified, so that a volume with an image's
-//! name is always complete.
+//! The file of a running download. It has the suffix `.part` until it is verified, so that a volume
+//! with an image's name is always complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -32,11 +32,12 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Creates an empty file next to `place` for `bytes` bytes (0 if unknown), and locks it so that two gateways never
-    /// write the same file.
+    /// Creates an empty file next to `place` for `bytes` bytes (0 if unknown), and locks it so that
+    /// two gateways never write the same file.
     ///
     /// # Errors
-    /// `PoolFailed` when the file cannot be created or is locked, `DiskFull` when `bytes` do not fit.
+    /// `PoolFailed` when the file cannot be created or is locked, `DiskFull` when `bytes` do not
+    /// fit.
     pub fn create(place: &Path, bounds: Bounds, bytes: u64) -> Result<Self, ImageError> {
         let mut path = place.as_os_str().to_owned();
         path.push(END);
@@ -76,7 +77,8 @@ impl Part {
     /// Appends received bytes.
     ///
     /// # Errors
-    /// `ImageTooLarge` when the size limit is exceeded, `DiskFull` or `PoolFailed` when writing fails.
+    /// `ImageTooLarge` when the size limit is exceeded, `DiskFull` or `PoolFailed` when writing
+    /// fails.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), ImageError> {
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         self.written = self.written.saturating_add(length);
@@ -95,8 +97,8 @@ impl Part {
     /// Verifies the file, and renames it to its final path unless the download is cancelled.
     ///
     /// # Errors
-    /// `ChecksumMismatch` or `ImageRefused` when the content is wrong, `DiskFull` or `PoolFailed` when the file cannot
-    /// be read, synced or renamed, or the download is cancelled.
+    /// `ChecksumMismatch` or `ImageRefused` when the content is wrong, `DiskFull` or `PoolFailed`
+    /// when the file cannot be read, synced or renamed, or the download is cancelled.
     pub fn keep(
         mut self,
         sha256: &str,
@@ -153,8 +155,9 @@ impl Drop for Part {
     }
 }
 
-/// What is wrong with an image, from its first 104 bytes (the qcow2 version 3 header). A qcow2 image with a backing or
-/// external data file is rejected: its author could read any file of the hypervisor.
+/// What is wrong with an image, from its first 104 bytes (the qcow2 version 3 header). A qcow2
+/// image with a backing or external data file is rejected: its author could read any file of the
+/// hypervisor.
 pub fn header_problem(header: &[u8], format: ImageFormat) -> Option<&'static str> {
     if format == ImageFormat::Raw {
         return None;

@@ -44,8 +44,8 @@ pub(super) fn unseen(pool: &Pool, sha256: &str) -> libvirt::Result<bool> {
 /// The pool of a request.
 ///
 /// # Errors
-/// [`Error::BadField`] when the pool is not active or has no directory, [`Error::NotSupported`] with the test driver,
-/// [`Error::Libvirt`] when libvirt fails.
+/// [`Error::BadField`] when the pool is not active or has no directory, [`Error::NotSupported`]
+/// with the test driver, [`Error::Libvirt`] when libvirt fails.
 pub(super) fn pool(link: &Link, name: &str) -> Result<Pool> {
     if link.facts.driver == Driver::Test {
         return Err(Error::NotSupported {
@@ -98,8 +98,8 @@ pub fn list(app: &App, link: &Link) -> Result<Vec<Image>> {
 /// One image.
 ///
 /// # Errors
-/// [`Error::BadField`] for an invalid checksum or pool, [`Error::Unknown`] when the image does not exist,
-/// [`Error::NotSupported`] with the test driver, [`Error::Libvirt`] when libvirt fails.
+/// [`Error::BadField`] for an invalid checksum or pool, [`Error::Unknown`] when the image does not
+/// exist, [`Error::NotSupported`] with the test driver, [`Error::Libvirt`] when libvirt fails.
 pub fn one(app: &App, link: &Link, pool_name: &str, sha256: &str) -> Result<Image> {
     field::sha256("sha256", sha256)?;
     let pool = pool(link, pool_name)?;

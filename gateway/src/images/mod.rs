@@ -1,5 +1,5 @@
-//! Images: downloaded once per pool, verified, and shared as backing files of disks. A ready image is a libvirt volume;
-//! only running and failed downloads are kept in memory.
+//! Images: downloaded once per pool, verified, and shared as backing files of disks. A ready image
+//! is a libvirt volume; only running and failed downloads are kept in memory.
 
 mod bounds;
 mod delete;

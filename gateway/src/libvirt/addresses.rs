@@ -1,7 +1,9 @@
-//! Addresses of machines, by MAC address: the host name of a first lease is the image's, so it identifies nothing.
+//! Addresses of machines, by MAC address: the host name of a first lease is the image's, so it
+//! identifies nothing.
 //!
-//! Leases are read from the status files of libvirt's networks, as libvirt's NSS module does, and not with
-//! `virDomainInterfaceAddresses`: the binding leaks what that call returns, and polls call it every second.
+//! Leases are read from the status files of libvirt's networks, as libvirt's NSS module does, and
+//! not with `virDomainInterfaceAddresses`: the binding leaks what that call returns, and polls call
+//! it every second.
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
@@ -21,7 +23,8 @@ use crate::api::types::{Address, AddressSource};
 
 /// Timeout of a guest agent's answer, in seconds.
 const AGENT_PATIENCE: i32 = 2;
-/// Limit of addresses per network interface: a guest can claim any number through its agent, ARP or leases.
+/// Limit of addresses per network interface: a guest can claim any number through its agent, ARP or
+/// leases.
 pub const MOST_PER_CARD: usize = 16;
 
 /// Addresses by MAC address (lower case).
@@ -77,8 +80,8 @@ pub fn arp() -> ByMac {
     found
 }
 
-/// Parses `/proc/net/arp`: address, hardware type, flags, MAC, mask, device. Only entries with flag 2 (`ATF_COM`,
-/// complete) count.
+/// Parses `/proc/net/arp`: address, hardware type, flags, MAC, mask, device. Only entries with flag
+/// 2 (`ATF_COM`, complete) count.
 pub fn parse_arp(text: &str, found: &mut ByMac) {
     for line in text.lines().skip(1) {
         let mut words = line.split_whitespace();
@@ -96,11 +99,12 @@ pub fn parse_arp(text: &str, found: &mut ByMac) {
     }
 }
 
-/// Addresses reported by the guest agent. Its answer is untrusted: only addresses of the machine's own interfaces
-/// count, and only [`MOST_PER_CARD`] of each.
+/// Addresses reported by the guest agent. Its answer is untrusted: only addresses of the machine's
+/// own interfaces count, and only [`MOST_PER_CARD`] of each.
 ///
 /// # Errors
-/// [`Error::Call`](super::Error::Call) when the agent does not answer, or libvirt fails to look up the domain.
+/// [`Error::Call`](super::Error::Call) when the agent does not answer, or libvirt fails to look up
+/// the domain.
 pub fn agent(connect: &Connect, view: &DomainView) -> Result<ByMac> {
     let Some(domain) = domains::by_uuid(connect, view.uuid)? else {
         return Ok(ByMac::new());
@@ -153,8 +157,9 @@ pub fn parse_agent(text: &str) -> ByMac {
     found
 }
 
-/// The addresses of a machine, in the order of its interfaces. For each interface the most reliable source is used:
-/// leases, else the ARP table, else the guest agent, which is queried only if an interface needs it.
+/// The addresses of a machine, in the order of its interfaces. For each interface the most reliable
+/// source is used: leases, else the ARP table, else the guest agent, which is queried only if an
+/// interface needs it.
 pub fn of_cards(
     view: &DomainView,
     leases: &ByMac,
@@ -187,7 +192,8 @@ fn of_card(card: &InterfaceView, known: &ByMac, source: AddressSource) -> Vec<Ad
     usable.take(MOST_PER_CARD).map(address).collect()
 }
 
-/// Parses an address; `None` for an invalid one, and for a link-local, loopback or unspecified one: it is unreachable.
+/// Parses an address; `None` for an invalid one, and for a link-local, loopback or unspecified one:
+/// it is unreachable.
 fn usable(address: &str) -> Option<IpAddr> {
     let ip: IpAddr = address.parse().ok()?;
     let local = matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local());

@@ -24,7 +24,8 @@ pub struct Limits {
 /// Where sysfs lists network interfaces.
 const INTERFACES: &str = "/sys/class/net";
 
-/// CPUs and memory: total, allocatable, and allocated to all domains, including those that the gateway does not manage.
+/// CPUs and memory: total, allocatable, and allocated to all domains, including those that the
+/// gateway does not manage.
 ///
 /// # Errors
 /// [`Error::Call`](super::Error::Call) when libvirt fails to read the hypervisor's size.
@@ -53,7 +54,8 @@ pub fn amounts(link: &Link, limits: Limits, allocated: Allocation) -> Result<(Am
 /// The complete capacity of the hypervisor.
 ///
 /// # Errors
-/// [`Error::Call`](super::Error::Call) when libvirt fails; an object that cannot be read is skipped.
+/// [`Error::Call`](super::Error::Call) when libvirt fails; an object that cannot be read is
+/// skipped.
 pub fn read(link: &Link, limits: Limits) -> Result<Capacity> {
     let connect = &link.connect;
     let (cpus, memory_bytes) = amounts(link, limits, domains::allocated(link)?)?;
@@ -77,7 +79,8 @@ pub fn read(link: &Link, limits: Limits) -> Result<Capacity> {
 /// Names of the active networks, and of their bridges.
 ///
 /// # Errors
-/// [`Error::Call`](super::Error::Call) when libvirt fails to list the networks or the connection is lost.
+/// [`Error::Call`](super::Error::Call) when libvirt fails to list the networks or the connection is
+/// lost.
 pub fn networks(link: &Link) -> Result<(Vec<String>, BTreeSet<String>)> {
     let active = sys::VIR_CONNECT_LIST_NETWORKS_ACTIVE;
     let list = link
@@ -107,8 +110,8 @@ pub fn bridges(link: &Link, without: &BTreeSet<String>) -> Vec<String> {
     }
 }
 
-/// Bridges are recognized by sysfs, not by their names or carrier: an internal bridge has no carrier before its first
-/// guest starts.
+/// Bridges are recognized by sysfs, not by their names or carrier: an internal bridge has no
+/// carrier before its first guest starts.
 fn bridges_in(folder: &Path, without: &BTreeSet<String>) -> Vec<String> {
     let interfaces = fs::read_dir(folder).into_iter().flatten().flatten();
     let bridges = interfaces.filter(|interface| interface.path().join("bridge").is_dir());

@@ -16,8 +16,8 @@ use super::{Error, Result};
 const WORKERS: usize = 8;
 /// Timeout of the queue while no operation ends: then libvirt is treated as unavailable.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Timeout of a running operation. The first creates on a slow hypervisor take minutes, because libvirtd probes the
-/// capabilities of QEMU.
+/// Timeout of a running operation. The first creates on a slow hypervisor take minutes, because
+/// libvirtd probes the capabilities of QEMU.
 const ANSWER: Duration = Duration::from_mins(5);
 
 /// libvirt, connected on demand.
@@ -51,13 +51,14 @@ impl Libvirt {
         }
     }
 
-    /// Runs `work` on a blocking worker with a live connection. Work that has started runs to completion, even when its
-    /// caller disconnects or times out, so that no operation is interrupted halfway.
+    /// Runs `work` on a blocking worker with a live connection. Work that has started runs to
+    /// completion, even when its caller disconnects or times out, so that no operation is
+    /// interrupted halfway.
     ///
     /// # Errors
-    /// Those of `work`; [`Error::Busy`] when no worker becomes free in time, [`Error::Slow`] when `work` exceeds 5 min,
-    /// [`Error::Worker`] when it panics, [`Error::Connect`], [`Error::Call`] or [`Error::Description`] when connecting
-    /// fails.
+    /// Those of `work`; [`Error::Busy`] when no worker becomes free in time, [`Error::Slow`] when
+    /// `work` exceeds 5 min, [`Error::Worker`] when it panics, [`Error::Connect`], [`Error::Call`]
+    /// or [`Error::Description`] when connecting fails.
     pub async fn run<T, E, F>(self: &Arc<Self>, work: F) -> std::result::Result<T, E>
     where
         T: Send + 'static,
@@ -78,7 +79,8 @@ impl Libvirt {
         }
     }
 
-    /// Acquires a worker. It waits while the queue advances; a queue that does not advance means that libvirt hangs.
+    /// Acquires a worker. It waits while the queue advances; a queue that does not advance means
+    /// that libvirt hangs.
     async fn worker(&self) -> Result<OwnedSemaphorePermit> {
         let mut turn = pin!(self.workers.clone().acquire_owned());
         loop {
@@ -140,8 +142,8 @@ impl Link {
         })
     }
 
-    /// The result of reading one object of a list: `None` if the object was deleted, or cannot be read, which is logged
-    /// once. So one unreadable object does not hide the others.
+    /// The result of reading one object of a list: `None` if the object was deleted, or cannot be
+    /// read, which is logged once. So one unreadable object does not hide the others.
     ///
     /// # Errors
     /// The error of `read`, when [`Error::is_unavailable`] is true for it.

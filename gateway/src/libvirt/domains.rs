@@ -27,11 +27,12 @@ pub struct DomainStatus {
     pub reason: Option<String>,
 }
 
-/// All domains, including those that the gateway does not manage. One that is deleted meanwhile is skipped; one that
-/// cannot be read is included with state `Unknown`.
+/// All domains, including those that the gateway does not manage. One that is deleted meanwhile is
+/// skipped; one that cannot be read is included with state `Unknown`.
 ///
 /// # Errors
-/// [`Error::Call`](super::Error::Call) when libvirt fails to list the domains or the connection is lost.
+/// [`Error::Call`](super::Error::Call) when libvirt fails to list the domains or the connection is
+/// lost.
 pub fn all(link: &Link) -> Result<Vec<DomainStatus>> {
     let mut all = Vec::new();
     for domain in link.connect.list_all_domains(0).doing("list the domains")? {
@@ -172,8 +173,8 @@ fn off(
     (MachineState::Off, reason.map(str::to_owned))
 }
 
-/// Removes the mark `creating` from a machine's metadata. Metadata that cannot be parsed is kept: rewriting it would
-/// lose the fields of a newer gateway.
+/// Removes the mark `creating` from a machine's metadata. Metadata that cannot be parsed is kept:
+/// rewriting it would lose the fields of a newer gateway.
 ///
 /// # Errors
 /// [`Error::Call`](super::Error::Call) when libvirt fails to write the metadata.
@@ -200,7 +201,8 @@ pub fn created(domain: &Domain, metadata: &Metadata) -> Result<()> {
         .doing("write a domain's metadata")
 }
 
-/// Powers a domain off and undefines it, with its managed save image, NVRAM, and metadata of snapshots and checkpoints.
+/// Powers a domain off and undefines it, with its managed save image, NVRAM, and metadata of
+/// snapshots and checkpoints.
 ///
 /// # Errors
 /// [`Error::Call`](super::Error::Call) when libvirt fails to power it off or to undefine it.
@@ -243,7 +245,8 @@ pub struct Allocation {
 /// Sum of the CPUs and memory of all domains.
 ///
 /// # Errors
-/// [`Error::Call`](super::Error::Call) when libvirt fails to list the domains or the connection is lost.
+/// [`Error::Call`](super::Error::Call) when libvirt fails to list the domains or the connection is
+/// lost.
 pub fn allocated(link: &Link) -> Result<Allocation> {
     let mut sum = Allocation::default();
     for domain in link.connect.list_all_domains(0).doing("list the domains")? {

@@ -62,7 +62,8 @@ impl Facts {
     /// Reads them from libvirt.
     ///
     /// # Errors
-    /// [`Error::Call`] when libvirt fails, [`Error::Description`] when the capabilities cannot be used.
+    /// [`Error::Call`] when libvirt fails, [`Error::Description`] when the capabilities cannot be
+    /// used.
     pub(super) fn read(connect: &Connect) -> Result<Self> {
         let driver = connect.driver_type().doing("read the driver's name")?;
         let capabilities = connect.capabilities().doing("read the capabilities")?;
@@ -77,7 +78,8 @@ impl Facts {
     /// Parses libvirt's capabilities.
     ///
     /// # Errors
-    /// [`Error::Description`] when they are not XML, lack the element `host`, or list no guest of type `hvm`.
+    /// [`Error::Description`] when they are not XML, lack the element `host`, or list no guest of
+    /// type `hvm`.
     pub fn parse(driver: Driver, capabilities: &str) -> Result<Self> {
         let wrong = |problem: String| Error::Description {
             what: "the capabilities",

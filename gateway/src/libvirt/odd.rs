@@ -1,5 +1,5 @@
-//! Objects that libvirt cannot describe, or whose description cannot be parsed: they are skipped in lists, so that one
-//! of them does not hide the others.
+//! Objects that libvirt cannot describe, or whose description cannot be parsed: they are skipped in
+//! lists, so that one of them does not hide the others.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -15,11 +15,12 @@ const MOST: usize = 1000;
 pub(super) struct Odd(Mutex<BTreeSet<String>>);
 
 impl Odd {
-    /// The result of reading one object of a list: `None` if the object was deleted, or cannot be read, which is logged
-    /// once.
+    /// The result of reading one object of a list: `None` if the object was deleted, or cannot be
+    /// read, which is logged once.
     ///
     /// # Errors
-    /// The error of `read`, when [`Error::is_unavailable`](super::Error::is_unavailable) is true for it.
+    /// The error of `read`, when [`Error::is_unavailable`](super::Error::is_unavailable) is true
+    /// for it.
     pub fn readable<T>(&self, name: &str, read: Result<T>) -> Result<Option<T>> {
         match found(read) {
             Err(error) if !error.is_unavailable() => {

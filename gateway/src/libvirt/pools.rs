@@ -24,12 +24,14 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Whether its volumes are files in a directory: only such a pool can hold images and disks based on them.
+    /// Whether its volumes are files in a directory: only such a pool can hold images and disks
+    /// based on them.
     pub fn has_folder(&self) -> bool {
         matches!(self.kind.as_str(), "dir" | "fs" | "netfs")
     }
 
-    /// Free bytes. libvirt's number for a directory may be as old as the last refresh, so statvfs(3) takes precedence.
+    /// Free bytes. libvirt's number for a directory may be as old as the last refresh, so
+    /// statvfs(3) takes precedence.
     pub fn available(&self) -> Option<u64> {
         if self.has_folder()
             && let Ok(system) = rustix::fs::statvfs(&self.target)
@@ -72,7 +74,8 @@ impl Pool {
 /// The active pool with a name, if it exists.
 ///
 /// # Errors
-/// [`Error::Call`] when libvirt fails to look it up, [`Error::Description`] when its XML cannot be parsed.
+/// [`Error::Call`] when libvirt fails to look it up, [`Error::Description`] when its XML cannot be
+/// parsed.
 pub fn by_name(connect: &Connect, name: &str) -> Result<Option<Pool>> {
     let pool = connect
         .lookup_storage_pool_by_name(name)
@@ -85,7 +88,8 @@ pub fn by_name(connect: &Connect, name: &str) -> Result<Option<Pool>> {
     }
 }
 
-/// Whether a pool with this name exists and is not active: then its volumes can be neither listed nor deleted.
+/// Whether a pool with this name exists and is not active: then its volumes can be neither listed
+/// nor deleted.
 ///
 /// # Errors
 /// [`Error::Call`] when libvirt fails to look up the pool or its state.
@@ -112,10 +116,12 @@ pub fn readable(link: &Link) -> Result<Vec<Pool>> {
     Ok(pools)
 }
 
-/// All active pools; for deletion: an unreadable pool is an error, so that none of its volumes is left behind.
+/// All active pools; for deletion: an unreadable pool is an error, so that none of its volumes is
+/// left behind.
 ///
 /// # Errors
-/// [`Error::Call`] when libvirt fails to list or read the pools, [`Error::Description`] when XML cannot be parsed.
+/// [`Error::Call`] when libvirt fails to list or read the pools, [`Error::Description`] when XML
+/// cannot be parsed.
 pub fn all(connect: &Connect) -> Result<Vec<Pool>> {
     let read = |pool| found(Pool::read(pool)).transpose();
     active(connect)?.into_iter().filter_map(read).collect()

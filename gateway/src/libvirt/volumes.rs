@@ -1,4 +1,5 @@
-//! Volumes: disks and seeds of machines. Their names contain the machine's id, so that DELETE finds all of them.
+//! Volumes: disks and seeds of machines. Their names contain the machine's id, so that DELETE finds
+//! all of them.
 
 use std::collections::BTreeSet;
 
@@ -69,7 +70,8 @@ fn seed_owner(name: &str) -> Option<Uuid> {
     id.parse().ok().filter(|id| seed_name(*id) == name)
 }
 
-/// Creates a volume, and deletes one of the same name first: it is left over from an interrupted creation.
+/// Creates a volume, and deletes one of the same name first: it is left over from an interrupted
+/// creation.
 ///
 /// # Errors
 /// [`Error::Call`] when libvirt fails to delete the old volume or to create the new one.
@@ -115,8 +117,8 @@ pub fn wipe(connect: &Connect, volume: &StorageVol) -> Result<()> {
     )
 }
 
-/// Deletes all volumes of a machine in all pools, and returns their number. A seed is overwritten first; disks are not,
-/// because that would write their full size.
+/// Deletes all volumes of a machine in all pools, and returns their number. A seed is overwritten
+/// first; disks are not, because that would write their full size.
 ///
 /// # Errors
 /// Those of [`pools::all`] and [`delete`]. A seed that cannot be overwritten is only logged.
@@ -143,7 +145,8 @@ pub fn delete_all(connect: &Connect, id: Uuid) -> Result<usize> {
 /// Writes `content` to the beginning of a volume.
 ///
 /// # Errors
-/// [`Error::Call`] when libvirt fails the upload, [`Error::Description`] when the stream ends early.
+/// [`Error::Call`] when libvirt fails the upload, [`Error::Description`] when the stream ends
+/// early.
 pub fn upload(connect: &Connect, volume: &StorageVol, content: &[u8]) -> Result<()> {
     let action = "upload a volume";
     let stream = Stream::new(connect, 0).doing(action)?;
@@ -166,7 +169,8 @@ pub fn upload(connect: &Connect, volume: &StorageVol, content: &[u8]) -> Result<
     stream.finish().doing(action)
 }
 
-/// Whether a volume begins with `content`: libvirt may not report the error of an upload into a full pool.
+/// Whether a volume begins with `content`: libvirt may not report the error of an upload into a
+/// full pool.
 ///
 /// # Errors
 /// [`Error::Call`] when libvirt fails the download.

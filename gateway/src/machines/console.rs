@@ -19,8 +19,8 @@ pub const MOST_BYTES: u64 = 1 << 20;
 /// The last `bytes` of a machine's console log; empty if the log does not exist yet.
 ///
 /// # Errors
-/// [`Error::Unknown`] when the machine does not exist, [`Error::NotSupported`] with the test driver,
-/// [`Error::Console`] when the log cannot be read, [`Error::Libvirt`] when libvirt fails.
+/// [`Error::Unknown`] when the machine does not exist, [`Error::NotSupported`] with the test
+/// driver, [`Error::Console`] when the log cannot be read, [`Error::Libvirt`] when libvirt fails.
 pub fn console(link: &Link, id: Uuid, bytes: u64) -> Result<Vec<u8>> {
     let (_, seen) = lookup(link, id)?;
     if link.facts.driver == Driver::Test {

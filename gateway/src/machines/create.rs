@@ -1,6 +1,7 @@
-//! Creation of a machine: volumes, then the domain, then its first start. An interrupted creation leaves either
-//! volumes without a domain, which the next create recreates, or a domain marked as `creating`: its volumes are
-//! complete and may contain data of a guest that has run, so they are kept.
+//! Creation of a machine: volumes, then the domain, then its first start. An interrupted creation
+//! leaves either volumes without a domain, which the next create recreates, or a domain marked as
+//! `creating`: its volumes are complete and may contain data of a guest that has run, so they are
+//! kept.
 
 use uuid::Uuid;
 use virt::storage_vol::StorageVol;
@@ -25,10 +26,11 @@ pub struct Creation {
 /// Creates a machine, or returns the existing one. Idempotent; call it within [`App::change`].
 ///
 /// # Errors
-/// [`Error::BadSpec`] for an invalid spec, [`Error::NameTaken`], [`Error::SpecDiffers`], [`Error::ImageNotReady`],
-/// [`Error::InsufficientCapacity`] or [`Error::PoolFull`] for a conflict with existing objects, [`Error::Libvirt`] when
-/// libvirt fails, [`Error::Seed`] or [`Error::Console`] when a file cannot be created, [`Error::NotSupported`] for a
-/// seed with the test driver.
+/// [`Error::BadSpec`] for an invalid spec, [`Error::NameTaken`], [`Error::SpecDiffers`],
+/// [`Error::ImageNotReady`], [`Error::InsufficientCapacity`] or [`Error::PoolFull`] for a conflict
+/// with existing objects, [`Error::Libvirt`] when libvirt fails, [`Error::Seed`] or
+/// [`Error::Console`] when a file cannot be created, [`Error::NotSupported`] for a seed with the
+/// test driver.
 pub fn create(app: &App, link: &Link, id: Uuid, request: &MachineRequest) -> Result<Creation> {
     validate(&request.spec)?;
     if id.is_nil() {
@@ -70,7 +72,8 @@ fn exists(link: &Link, id: Uuid, hash: &str, name: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// The last steps of a create, all idempotent: sets autostart, starts the domain, removes the mark `creating`.
+/// The last steps of a create, all idempotent: sets autostart, starts the domain, removes the mark
+/// `creating`.
 ///
 /// # Errors
 /// [`libvirt::Error::Call`] when one of these steps fails.
@@ -111,7 +114,8 @@ fn make(app: &App, link: &Link, id: Uuid, hash: &str, request: &MachineRequest) 
     made
 }
 
-/// Removes everything that a failed create has left. If that fails too, the next PUT or DELETE removes it.
+/// Removes everything that a failed create has left. If that fails too, the next PUT or DELETE
+/// removes it.
 fn clean(app: &App, link: &Link, id: Uuid) {
     let cleaned = || -> libvirt::Result<()> {
         if let Some(domain) = domains::by_uuid(&link.connect, id)? {
@@ -189,7 +193,8 @@ fn fits(app: &App, link: &Link, spec: &MachineSpec) -> Result<()> {
     }
 }
 
-/// Creates the machine's volumes, including the seed. The lock prevents the deletion of images meanwhile.
+/// Creates the machine's volumes, including the seed. The lock prevents the deletion of images
+/// meanwhile.
 fn volumes_of(app: &App, link: &Link, id: Uuid, request: &MachineRequest) -> Result<Vec<Disk>> {
     let _no_refresh = app.locks.volumes();
     let planned = resolve::disks(link, id, &request.spec)?;

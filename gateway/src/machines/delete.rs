@@ -9,11 +9,12 @@ use super::{Error, Result};
 use crate::app::App;
 use crate::libvirt::{Link, domains, pools, volumes};
 
-/// Deletes a machine: domain, volumes, seed, console log. Idempotent: a missing machine is not an error. A domain with
-/// this UUID that the gateway does not manage is kept, with its volumes.
+/// Deletes a machine: domain, volumes, seed, console log. Idempotent: a missing machine is not an
+/// error. A domain with this UUID that the gateway does not manage is kept, with its volumes.
 ///
 /// # Errors
-/// [`Error::PoolInactive`] when a pool of the machine is not active, [`Error::Libvirt`] when libvirt fails.
+/// [`Error::PoolInactive`] when a pool of the machine is not active, [`Error::Libvirt`] when
+/// libvirt fails.
 pub fn delete(app: &App, link: &Link, id: Uuid) -> Result<()> {
     let mut console = None;
     if let Some(domain) = domains::by_uuid(&link.connect, id)? {
@@ -22,7 +23,8 @@ pub fn delete(app: &App, link: &Link, id: Uuid) -> Result<()> {
             tracing::warn!(%id, "kept the domain of this UUID, which is not a machine of the gateway");
             return Ok(());
         };
-        // check first: once the domain is deleted, nothing refers to volumes left in an inactive pool
+        // check first: once the domain is deleted, nothing refers to volumes left in an inactive
+        // pool
         if let Some(spec) = &ours.spec {
             let disks = spec.disks.iter().map(|disk| &disk.pool);
             active(link, id, std::iter::once(&spec.root_disk.pool).chain(disks))?;
@@ -45,7 +47,8 @@ pub fn delete(app: &App, link: &Link, id: Uuid) -> Result<()> {
     Ok(())
 }
 
-/// Requires that every defined pool of a machine is active. An undefined pool is ignored: its volumes are lost.
+/// Requires that every defined pool of a machine is active. An undefined pool is ignored: its
+/// volumes are lost.
 ///
 /// # Errors
 /// [`Error::PoolInactive`] for the first inactive pool, [`Error::Libvirt`] when libvirt fails.

@@ -125,8 +125,8 @@ impl Error {
         Self::BadSpec(bad(field, problem))
     }
 
-    /// Maps an error of a pool; a full pool gets its own variant, because only an operator can resolve it. `needed`:
-    /// bytes that were to be written or allocated.
+    /// Maps an error of a pool; a full pool gets its own variant, because only an operator can
+    /// resolve it. `needed`: bytes that were to be written or allocated.
     pub(super) fn of_pool(error: libvirt::Error, pool: &Pool, needed: u64) -> Self {
         let words = error.words();
         if !error.is_unavailable() && is_full(&words, pool.available(), needed) {

@@ -16,9 +16,9 @@ pub fn spec_hash(spec: &MachineSpec) -> String {
     hex(&Sha256::digest(canonical.as_bytes()))
 }
 
-/// The MAC address of a machine's network interface. Four bytes are derived from the machine's id: with three, as after
-/// QEMU's usual prefix 52:54:00, 1000 machines would contain a collision with a probability of 1 in 30. The first byte
-/// has the "locally administered" bit set (IEEE 802).
+/// The MAC address of a machine's network interface. Four bytes are derived from the machine's id:
+/// with three, as after QEMU's usual prefix 52:54:00, 1000 machines would contain a collision with
+/// a probability of 1 in 30. The first byte has the "locally administered" bit set (IEEE 802).
 pub fn mac(id: Uuid, index: usize) -> String {
     let index = u64::try_from(index).unwrap_or(u64::MAX);
     let hash = Sha256::new()

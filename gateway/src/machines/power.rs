@@ -9,11 +9,12 @@ use crate::api::types::{MachineState, PowerAction};
 use crate::libvirt::domain_xml::Ours;
 use crate::libvirt::{self, Doing, Link, domains};
 
-/// Changes a machine's power state. Idempotent: a machine that is already in the state is not an error.
+/// Changes a machine's power state. Idempotent: a machine that is already in the state is not an
+/// error.
 ///
 /// # Errors
-/// [`Error::Unknown`] when the machine does not exist, [`Error::Off`] for reset or resume of a machine that is off,
-/// [`Error::Libvirt`] when libvirt fails.
+/// [`Error::Unknown`] when the machine does not exist, [`Error::Off`] for reset or resume of a
+/// machine that is off, [`Error::Libvirt`] when libvirt fails.
 pub fn power(link: &Link, id: Uuid, action: PowerAction) -> Result<()> {
     let (domain, seen) = view::lookup(link, id)?;
     let active = domain.is_active().doing("read a domain's state")?;
@@ -40,7 +41,8 @@ pub fn power(link: &Link, id: Uuid, action: PowerAction) -> Result<()> {
     Ok(done?)
 }
 
-/// Starts a domain, and completes an interrupted creation: the caller may not have the create request any more.
+/// Starts a domain, and completes an interrupted creation: the caller may not have the create
+/// request any more.
 fn on(domain: &Domain, active: bool, ours: Option<Ours>) -> libvirt::Result<()> {
     match ours {
         Some(ours) if ours.creating => create::finish(domain, &ours),
@@ -49,8 +51,8 @@ fn on(domain: &Domain, active: bool, ours: Option<Ours>) -> libvirt::Result<()> 
     }
 }
 
-/// Ignores `OperationInvalid` if the domain is in the wanted state: the guest may shut down, or autostart may start it,
-/// just before the call.
+/// Ignores `OperationInvalid` if the domain is in the wanted state: the guest may shut down, or
+/// autostart may start it, just before the call.
 fn already(done: libvirt::Result<()>, domain: &Domain, wanted: bool) -> libvirt::Result<()> {
     match done {
         Err(error) if error.is(ErrorNumber::OperationInvalid) => {

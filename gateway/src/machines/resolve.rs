@@ -51,8 +51,9 @@ pub(super) fn guest<'a>(link: &'a Link, spec: &MachineSpec) -> Result<&'a Guest>
 /// The root disk and the data disks.
 ///
 /// # Errors
-/// [`Error::BadSpec`] when a pool is not active, cannot hold the image, or the root disk is smaller than the image,
-/// [`Error::ImageNotReady`] when the image is missing, [`Error::Libvirt`] when libvirt fails.
+/// [`Error::BadSpec`] when a pool is not active, cannot hold the image, or the root disk is smaller
+/// than the image, [`Error::ImageNotReady`] when the image is missing, [`Error::Libvirt`] when
+/// libvirt fails.
 pub(super) fn disks(link: &Link, id: Uuid, spec: &MachineSpec) -> Result<Vec<PlannedDisk>> {
     let mut disks = vec![root(link, id, spec)?];
     for (i, disk) in spec.disks.iter().enumerate() {
@@ -146,8 +147,8 @@ fn planned(
 /// The network interfaces, with their MAC addresses.
 ///
 /// # Errors
-/// [`Error::BadSpec`] when a network or bridge does not exist or is not active, [`Error::Libvirt`] when libvirt fails
-/// to list the networks.
+/// [`Error::BadSpec`] when a network or bridge does not exist or is not active, [`Error::Libvirt`]
+/// when libvirt fails to list the networks.
 pub(super) fn interfaces(
     link: &Link,
     id: Uuid,

@@ -14,8 +14,9 @@ use crate::libvirt::{self, Doing, Link, domains, pools, volumes};
 /// Detaches a machine's seed and deletes it. Idempotent: a missing seed is not an error.
 ///
 /// # Errors
-/// [`Error::Unknown`] when the machine does not exist, [`Error::PoolInactive`] when the root disk's pool is not active,
-/// [`Error::SeedBusy`] when the guest has not released the seed, [`Error::Libvirt`] when libvirt fails.
+/// [`Error::Unknown`] when the machine does not exist, [`Error::PoolInactive`] when the root disk's
+/// pool is not active, [`Error::SeedBusy`] when the guest has not released the seed,
+/// [`Error::Libvirt`] when libvirt fails.
 pub fn remove_seed(app: &App, link: &Link, id: Uuid) -> Result<()> {
     let (domain, seen) = lookup(link, id)?;
     let spec = seen.view.ours.as_ref().and_then(|ours| ours.spec.as_ref());

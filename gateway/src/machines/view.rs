@@ -21,7 +21,8 @@ use crate::libvirt::{self, Driver, Link, volumes};
 
 /// How long a guest agent's answer is cached.
 const AGENT_ANSWER: Duration = Duration::from_secs(10);
-/// Back-off after an agent did not answer, so that guests that hang do not use up the budget of the others.
+/// Back-off after an agent did not answer, so that guests that hang do not use up the budget of the
+/// others.
 const AGENT_REST: Duration = Duration::from_secs(30);
 /// Total time that one list of machines may wait for guest agents.
 const AGENT_BUDGET: Duration = Duration::from_secs(2);
@@ -44,7 +45,8 @@ struct Lookups {
 /// All machines, ordered by id, without domains that the gateway does not manage.
 ///
 /// # Errors
-/// [`Error::Libvirt`] when libvirt fails to list the domains or the pools; one that cannot be read is not an error.
+/// [`Error::Libvirt`] when libvirt fails to list the domains or the pools; one that cannot be read
+/// is not an error.
 pub fn list(app: &App, link: &Link) -> Result<Vec<Machine>> {
     let known = Lookups::look(app, link)?;
     let all = domains::all(link)?;
@@ -102,8 +104,9 @@ fn machine(app: &App, link: &Link, known: &Lookups, seen: DomainStatus) -> Optio
     machine_of(seen, addresses, has_seed)
 }
 
-/// The machine of a domain; `None` if the gateway does not manage it. If its metadata cannot be parsed (written by a
-/// newer gateway or by hand), the domain XML provides the spec: hiding the machine could hide a live node.
+/// The machine of a domain; `None` if the gateway does not manage it. If its metadata cannot be
+/// parsed (written by a newer gateway or by hand), the domain XML provides the spec: hiding the
+/// machine could hide a live node.
 fn machine_of(seen: DomainStatus, addresses: Vec<Address>, has_seed: bool) -> Option<Machine> {
     let told = spec_of(&seen.view);
     let ours = seen.view.ours?;
@@ -154,7 +157,8 @@ fn spec_of(view: &DomainView) -> MachineSpec {
     }
 }
 
-/// Addresses of each network interface from leases or ARP, or from the guest agent if those have none.
+/// Addresses of each network interface from leases or ARP, or from the guest agent if those have
+/// none.
 fn addresses_of(app: &App, link: &Link, known: &Lookups, seen: &DomainStatus) -> Vec<Address> {
     let view = &seen.view;
     if matches!(seen.state, MachineState::Off | MachineState::Crashed) {
@@ -193,7 +197,8 @@ impl Lookups {
 }
 
 impl Agents {
-    /// The answer of a machine's agent, queried or cached. A list whose budget is used up only reads the cache.
+    /// The answer of a machine's agent, queried or cached. A list whose budget is used up only
+    /// reads the cache.
     fn ask(&self, link: &Link, view: &DomainView, since: Instant) -> ByMac {
         let now = clock::instant();
         let old = self.slot().get(&view.uuid).cloned();

@@ -21,7 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Serves until SIGTERM or SIGINT, then completes the requests in progress.
 ///
 /// # Errors
-/// [`Error`] when the configuration is incomplete, a file or the tokens cannot be used, or a listener cannot be bound.
+/// [`Error`] when the configuration is incomplete, a file or the tokens cannot be used, or a
+/// listener cannot be bound.
 pub async fn run(args: Args) -> Result<(), Error> {
     // fails only if a default provider is already installed
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -85,8 +86,8 @@ fn https(args: &Args) -> Result<Option<(std::net::SocketAddr, Tls)>, Error> {
     Ok(Some((address, Tls::open(files)?)))
 }
 
-/// Removes partial images of a killed gateway. If libvirt starts after the gateway, this fails, and each is replaced
-/// when its image is downloaded again.
+/// Removes partial images of a killed gateway. If libvirt starts after the gateway, this fails, and
+/// each is replaced when its image is downloaded again.
 fn sweep(app: &Arc<App>) {
     let app = app.clone();
     tokio::spawn(async move {
@@ -109,7 +110,8 @@ async fn finish(app: &App, connections: Connections) {
     }
 }
 
-/// SIGTERM and SIGINT, handled from the beginning so that a signal during startup shuts down gracefully.
+/// SIGTERM and SIGINT, handled from the beginning so that a signal during startup shuts down
+/// gracefully.
 struct End {
     terminate: Signal,
     interrupt: Signal,

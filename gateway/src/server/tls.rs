@@ -37,14 +37,15 @@ impl Tls {
     /// Loads the files.
     ///
     /// # Errors
-    /// [`Error::Read`] or [`Error::Pem`] for an unusable file, [`Error::Tls`] or [`Error::ClientAuthority`] when rustls
-    /// rejects the certificates or the key.
+    /// [`Error::Read`] or [`Error::Pem`] for an unusable file, [`Error::Tls`] or
+    /// [`Error::ClientAuthority`] when rustls rejects the certificates or the key.
     pub fn open(files: Files) -> Result<Self, Error> {
         let made = Mutex::new((stamps(&files), acceptor(&files)?));
         Ok(Self { files, made })
     }
 
-    /// The acceptor of the next connection. If changed files are invalid, the previous configuration stays in use.
+    /// The acceptor of the next connection. If changed files are invalid, the previous
+    /// configuration stays in use.
     pub fn acceptor(&self) -> TlsAcceptor {
         let now = stamps(&self.files);
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);

@@ -111,7 +111,8 @@ async fn a_create_that_is_cut_is_cleaned_by_a_delete() {
         cut(&hypervisor, gateway, id, &body, at).await;
         gateway = hypervisor.gateway(&[]);
         let client = gateway.client();
-        // libvirt may still allocate the disk, and deletes none that it allocates: a caller repeats what it refuses
+        // libvirt may still allocate the disk, and deletes none that it allocates: a caller repeats
+        // what it refuses
         let deleted = until("an end of the allocation", async || {
             let answer = client.delete(&machine(id)).await;
             let is_refused = answer.status == 409 && answer.code() == "OperationInvalid";

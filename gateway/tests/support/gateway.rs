@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::client::Client;
 
-/// A hypervisor of the test driver, with a domain that is not ours: 8 CPUs, 16 GiB, network and pool `default`.
+/// A hypervisor of the test driver, with a domain that is not ours: 8 CPUs, 16 GiB, network and
+/// pool `default`.
 pub const NODE: &str = r"<node>
   <domain type='test'><name>foreign</name><uuid>6695eb01-f6a4-8304-79aa-97f2502e1930</uuid>
     <memory>1048576</memory><vcpu>2</vcpu><os><type>hvm</type></os></domain>

@@ -24,8 +24,8 @@ pub struct Inventory {
 }
 
 impl Hypervisor {
-    /// A name of at most 8 letters and digits, and the last number of a network that no other test uses
-    /// (10.80 to 10.99 belong to hosts of hack/fleet).
+    /// A name of at most 8 letters and digits, and the last number of a network that no other test
+    /// uses (10.80 to 10.99 belong to hosts of hack/fleet).
     pub fn up(name: &str, network: u8) -> Self {
         let subnet = format!("10.61.{network}");
         let mut hypervisor = Self {

@@ -1,4 +1,5 @@
-//! A create that was cut between the first start of its domain and the mark that it is done: its guest may have run.
+//! A create that was cut between the first start of its domain and the mark that it is done: its
+//! guest may have run.
 
 use std::fs;
 
@@ -10,7 +11,8 @@ use crate::support::gateway::{Gateway, NODE};
 
 const ID: Uuid = Uuid::from_u128(7);
 
-/// A gateway on a hypervisor with such a domain, which is off, and with its disk: a volume that has taken a MiB.
+/// A gateway on a hypervisor with such a domain, which is off, and with its disk: a volume that has
+/// taken a MiB.
 async fn cut() -> Gateway {
     let (of, seen) = {
         let gateway = Gateway::start(&[]);

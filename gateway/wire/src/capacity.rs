@@ -51,7 +51,8 @@ pub struct Amount {
     pub total: u64,
     /// Allocatable amount, with overcommit and reserve.
     pub limit: u64,
-    /// Sum over all defined domains, including those that are off and those that the gateway does not manage.
+    /// Sum over all defined domains, including those that are off and those that the gateway does
+    /// not manage.
     pub allocated: u64,
 }
 

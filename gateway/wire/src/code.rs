@@ -1,4 +1,5 @@
-//! Machine-readable codes. New ones are added and none changes its meaning: a client may not know all of them.
+//! Machine-readable codes. New ones are added and none changes its meaning: a client may not know
+//! all of them.
 
 /// An enum whose variants are serialized as their names.
 macro_rules! codes {

@@ -1,5 +1,5 @@
-//! Events: first all objects, then `synced`, then changes. Their data is a machine, an image or a capacity as in the
-//! responses, or one of the types here.
+//! Events: first all objects, then `synced`, then changes. Their data is a machine, an image or a
+//! capacity as in the responses, or one of the types here.
 
 use std::time::Duration;
 

@@ -9,7 +9,8 @@ use crate::ImageCode;
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ImageRequest {
-    /// URL of the file, `http://` or `https://`. Only its host is logged: the URL may contain a signature.
+    /// URL of the file, `http://` or `https://`. Only its host is logged: the URL may contain a
+    /// signature.
     #[cfg_attr(feature = "gateway", schema(write_only, pattern = "^https?://"))]
     pub url: String,
     /// Format of the file.
@@ -85,7 +86,8 @@ pub enum ImageState {
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 pub struct ImageError {
     // a String, not ImageCode: a newer gateway may send other codes
-    /// One of `ChecksumMismatch`, `DiskFull`, `FetchFailed`, `ImageRefused`, `ImageTooLarge`, `PoolFailed`.
+    /// One of `ChecksumMismatch`, `DiskFull`, `FetchFailed`, `ImageRefused`, `ImageTooLarge`,
+    /// `PoolFailed`.
     pub code: String,
     /// Cause and remedy.
     pub detail: String,

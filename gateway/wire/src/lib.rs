@@ -1,13 +1,13 @@
-//! The protocol between `tatara-gateway` and its client, version 1: requests, responses, events and error codes. Types
-//! only. Both sides are built from this crate, and their releases may differ:
+//! The protocol between `tatara-gateway` and its client, version 1: requests, responses, events and
+//! error codes. Types only. Both sides are built from this crate, and their releases may differ:
 //!
 //! | reader | unknown content | why |
 //! |---|---|---|
 //! | gateway, of a request | rejects an unknown field (`UnknownField`) or value | it would be ignored silently |
 //! | client, of a response | ignores a field, reads an unknown value as "other" | the gateway may be newer |
 //!
-//! So no type here denies unknown fields: the gateway's body extractor does. Requests omit fields with default values,
-//! because the gateway may be older than its client.
+//! So no type here denies unknown fields: the gateway's body extractor does. Requests omit fields
+//! with default values, because the gateway may be older than its client.
 //!
 //! | module | content |
 //! |---|---|
@@ -55,8 +55,8 @@ pub const DEFAULT_POOL: &str = "default";
 /// Size limit of a request body, in bytes.
 pub const LONGEST_REQUEST: usize = 1 << 20;
 
-/// Size limit, in bytes, of a response about one object and of an event, as enforced by clients: ten times the largest
-/// machine.
+/// Size limit, in bytes, of a response about one object and of an event, as enforced by clients:
+/// ten times the largest machine.
 pub const LONGEST_ANSWER: usize = 256 << 10;
 
 fn default_pool() -> String {

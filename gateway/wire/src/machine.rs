@@ -23,14 +23,17 @@ pub struct Machine {
     pub state_reason: Option<String>,
     /// The seed still exists: it is attached, or its volume is not deleted.
     pub seed: bool,
-    /// Its creation was interrupted at the first start: the same PUT or power on completes it, DELETE removes it.
+    /// Its creation was interrupted at the first start: the same PUT or power on completes it,
+    /// DELETE removes it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub incomplete: bool,
-    /// Its metadata cannot be parsed: written by a newer gateway, or edited by hand. `spec` has only what the domain
-    /// XML shows; if that cannot be read either, the state is `unknown` and the domain may be a foreign one.
+    /// Its metadata cannot be parsed: written by a newer gateway, or edited by hand. `spec` has
+    /// only what the domain XML shows; if that cannot be read either, the state is `unknown` and
+    /// the domain may be a foreign one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreadable: bool,
-    /// Discovered addresses, at most 16 per network interface. Those of source `agent` are unverified guest input.
+    /// Discovered addresses, at most 16 per network interface. Those of source `agent` are
+    /// unverified guest input.
     pub addresses: Vec<Address>,
     /// Network interfaces, in the order of the spec.
     pub interfaces: Vec<MachineInterface>,

@@ -72,8 +72,8 @@ impl Machine {
         }
     }
 
-    /// The primary address: of the first network interface that has one, IPv4 before IPv6. A DHCP lease precedes the
-    /// ARP table, which may contain virtual IPs, and the guest agent.
+    /// The primary address: of the first network interface that has one, IPv4 before IPv6. A DHCP
+    /// lease precedes the ARP table, which may contain virtual IPs, and the guest agent.
     pub fn address(&self) -> Option<&str> {
         let mut cards = self.interfaces.iter();
         cards.find_map(|card| self.address_of(card))

@@ -25,7 +25,8 @@ pub struct MachineSpec {
     /// Name of the libvirt domain: `[a-z0-9-]`, at most 63 characters.
     #[cfg_attr(feature = "gateway", schema(pattern = "^[a-z0-9-]{1,63}$"))]
     pub name: String,
-    /// Labels of the caller, stored and returned unchanged. At most 32; keys and values have at most 1024 bytes each.
+    /// Labels of the caller, stored and returned unchanged. At most 32; keys and values have at
+    /// most 1024 bytes each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// Virtual CPUs.
@@ -54,7 +55,8 @@ pub struct MachineSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "gateway", schema(max_items = 16))]
     pub interfaces: Vec<InterfaceSpec>,
-    /// CPU model as named by libvirt; defaults to `host-passthrough` with KVM, and to `maximum` with emulation.
+    /// CPU model as named by libvirt; defaults to `host-passthrough` with KVM, and to `maximum`
+    /// with emulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "gateway", schema(pattern = "^[A-Za-z0-9_.-]{1,64}$"))]
     pub cpu_model: Option<String>,
@@ -83,7 +85,8 @@ pub struct RootDisk {
         schema(minimum = 1_048_576, maximum = 70_368_744_177_664_u64)
     )]
     pub size_bytes: u64,
-    /// SHA-256 of the image that the disk is based on, ready in the same pool. If omitted, the disk is blank.
+    /// SHA-256 of the image that the disk is based on, ready in the same pool. If omitted, the disk
+    /// is blank.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "gateway", schema(pattern = "^[0-9a-f]{64}$"))]
     pub image: Option<String>,
@@ -98,7 +101,8 @@ pub struct RootDisk {
 #[cfg_attr(feature = "gateway", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DataDisk {
-    /// Name, unique in the machine, and the disk's serial number in the guest. `[a-z0-9-]`, at most 20 characters.
+    /// Name, unique in the machine, and the disk's serial number in the guest. `[a-z0-9-]`, at most
+    /// 20 characters.
     #[cfg_attr(feature = "gateway", schema(pattern = "^[a-z0-9-]{1,20}$"))]
     pub name: String,
     /// Size, in bytes.

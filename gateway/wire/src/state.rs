@@ -1,4 +1,5 @@
-//! Enums in responses. A value that a newer gateway adds is read as "other" or "unknown"; "other" is never written.
+//! Enums in responses. A value that a newer gateway adds is read as "other" or "unknown"; "other"
+//! is never written.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! The wire format. A change that requires an edit of these texts is incompatible with gateways or managers of other
-//! releases.
+//! The wire format. A change that requires an edit of these texts is incompatible with gateways or
+//! managers of other releases.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

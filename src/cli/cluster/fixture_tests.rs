@@ -161,7 +161,8 @@ impl Known {
         known
     }
 
-    /// The marker on the server of its Host, which has no claim, records kubeadm init of the Cluster.
+    /// The marker on the server of its Host, which has no claim, records kubeadm init of the
+    /// Cluster.
     pub fn marked(self, uid: &str) -> Self {
         let mut known = self.without_host(uid);
         let mut host = host(uid, true);

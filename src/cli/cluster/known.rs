@@ -55,7 +55,8 @@ pub struct Candidate<'a> {
     pub hypervisor: Option<&'a str>,
     /// The Cluster has a record, or its CA Secret has, that it ran `kubeadm init`.
     pub is_recorded: bool,
-    /// The marker on its host says that `kubeadm init` of this Cluster succeeded there, as far as that is reported.
+    /// The marker on its host says that `kubeadm init` of this Cluster succeeded there, as far as
+    /// that is reported.
     pub shows_init: bool,
 }
 
@@ -152,8 +153,8 @@ impl Known {
         }
     }
 
-    /// All that may have the control plane: who is named by a record or a turn, the control-plane Machines, and whose host shows
-    /// it, or is claimed for it and left behind.
+    /// All that may have the control plane: who is named by a record or a turn, the control-plane
+    /// Machines, and whose host shows it, or is claimed for it and left behind.
     pub fn candidates(&self) -> Vec<Candidate<'_>> {
         let mut uids = self.records();
         uids.extend(self.holders().into_iter().map(|turn| turn.machine));
@@ -185,7 +186,8 @@ impl Known {
         own.filter(|machine| machine.is_control_plane())
     }
 
-    /// A worker of the Cluster for which kubeadm was begun, so that there was a control plane to join.
+    /// A worker of the Cluster for which kubeadm was begun, so that there was a control plane to
+    /// join.
     pub fn joined_worker(&self) -> Option<String> {
         let mut own = self.machines.iter().filter(|machine| self.has(machine));
         let worker = own.find(|machine| !machine.is_control_plane() && is_begun(machine));
@@ -202,13 +204,15 @@ impl Known {
         machines.any(|machine| machine.metadata.uid.as_deref() == Some(uid))
     }
 
-    /// UID of the Machine whose marker on the server of a Host records `kubeadm init` of this Cluster, as far as the Host says so.
+    /// UID of the Machine whose marker on the server of a Host records `kubeadm init` of this
+    /// Cluster, as far as the Host says so.
     fn made_on<'a>(&self, host: &'a Host) -> Option<&'a str> {
         let marker = self.marker(host)?;
         marker.initialized.then_some(marker.uid.as_str())
     }
 
-    /// The marker on the server of a Host that is orphaned, of a Machine of this Cluster. It stays reported while that is silent.
+    /// The marker on the server of a Host that is orphaned, of a Machine of this Cluster. It stays
+    /// reported while that is silent.
     fn marker<'a>(&self, host: &'a Host) -> Option<&'a MarkerReference> {
         let marker = host.status.as_ref()?.marker.as_ref()?;
         // before the field, it was not said of which Cluster
@@ -269,7 +273,8 @@ impl Candidate<'_> {
         })
     }
 
-    /// What contradicts that its host has the control plane of this Cluster, or that this is recorded.
+    /// What contradicts that its host has the control plane of this Cluster, or that this is
+    /// recorded.
     pub fn made_there(&self) -> Option<MadeThere> {
         self.machine.and_then(made_there)
     }

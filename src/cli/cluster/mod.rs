@@ -45,9 +45,11 @@ pub struct Args {
 enum Command {
     /// Show how the records of a control plane contradict each other, and correct them
     ///
-    /// Shows what Cluster and CA Secret record, what the manager last saw of each host, and what may be done, with what comes of it.
-    /// Without one of --made-by, --made-by-uid and --return-turn it changes nothing, and exits with 0 only if nothing is to be resolved.
-    /// Look first; then on the hosts that it names; then, for example: tatara cluster resolve CLUSTER --made-by MACHINE
+    /// Shows what Cluster and CA Secret record, what the manager last saw of each host, and what
+    /// may be done, with what comes of it. Without one of --made-by, --made-by-uid and
+    /// --return-turn it changes nothing, and exits with 0 only if nothing is to be resolved. Look
+    /// first; then on the hosts that it names; then, for example: tatara cluster resolve CLUSTER
+    /// --made-by MACHINE
     Resolve(Resolve),
 }
 
@@ -64,8 +66,8 @@ struct Resolve {
     /// Do not ask for the name of the Cluster; what speaks against it still needs --force
     #[arg(short, long, requires = "Wished")]
     yes: bool,
-    /// Correct them although something speaks against it: only after you have looked at each host that it names. What is refused
-    /// outright stays refused
+    /// Correct them although something speaks against it: only after you have looked at each host
+    /// that it names. What is refused outright stays refused
     #[arg(long, requires = "Wished")]
     force: bool,
 }
@@ -210,7 +212,8 @@ impl Resolve {
         is_meant.then_some(()).ok_or(Error::NotConfirmed)
     }
 
-    /// Reads all again before each write, and goes on only while it is as was told, and as the write before left it.
+    /// Reads all again before each write, and goes on only while it is as was told, and as the
+    /// write before left it.
     async fn write(
         &self,
         caller: &Caller,

@@ -19,7 +19,8 @@ use tatara_core::control_plane::turn::{Marks, Side};
 /// Field manager of these changes.
 const FIELD_MANAGER: &str = "tatara-cluster";
 
-/// What is known now: the Secret is read before the Cluster, as the manager does it. Of the Secret its metadata alone.
+/// What is known now: the Secret is read before the Cluster, as the manager does it. Of the Secret
+/// its metadata alone.
 pub async fn read(caller: &Caller, name: &str) -> Result<Known, Error> {
     let secret = secret(caller, name).await?;
     let cluster = caller.find::<Cluster>(name).await?;
@@ -45,8 +46,8 @@ async fn secret(caller: &Caller, name: &str) -> Result<CaSecret, ApiError> {
     }
 }
 
-/// Writes one of the two, if it is still the object that was read, at the version that was read. False: it is not. The caller has the
-/// manager's account where that is needed.
+/// Writes one of the two, if it is still the object that was read, at the version that was read.
+/// False: it is not. The caller has the manager's account where that is needed.
 pub async fn write(caller: &Caller, known: &Known, side: Side, to: &Marks) -> Result<bool, Error> {
     let both = known.marks();
     let from = of_side(&both, side);

@@ -1,4 +1,5 @@
-//! The corrections that fit to what is wrong: the command of each, and what comes of it, in words. Pure.
+//! The corrections that fit to what is wrong: the command of each, and what comes of it, in words.
+//! Pure.
 
 use kube::ResourceExt;
 

@@ -1,5 +1,5 @@
-//! What speaks for and against a control plane on the host of a Machine, as far as objects show it, and what a person has to have seen
-//! there who knows better. Pure.
+//! What speaks for and against a control plane on the host of a Machine, as far as objects show it,
+//! and what a person has to have seen there who knows better. Pure.
 
 use kube::ResourceExt;
 
@@ -20,8 +20,9 @@ pub struct Speaks {
     pub only_if: String,
 }
 
-/// Why a Machine may run `kubeadm init`, or have run it, that may have had the turn. Its objects cannot prove the contrary: they may
-/// be those of a backup, and what they say of a host may be old.
+/// Why a Machine may run `kubeadm init`, or have run it, that may have had the turn. Its objects
+/// cannot prove the contrary: they may be those of a backup, and what they say of a host may be
+/// old.
 pub fn may_run(candidate: &Candidate) -> Speaks {
     let (called, place) = (candidate.called(), place(candidate));
     let why = if candidate.shows_init {
@@ -51,8 +52,8 @@ pub fn may_run(candidate: &Candidate) -> Speaks {
     }
 }
 
-/// Why a Machine that is no longer to be recorded may have the control plane, and not `instead`. Nothing where that serves, and this one
-/// was never begun, or nothing of it is left.
+/// Why a Machine that is no longer to be recorded may have the control plane, and not `instead`.
+/// Nothing where that serves, and this one was never begun, or nothing of it is left.
 pub fn may_have(candidate: &Candidate, instead: &Candidate) -> Option<Speaks> {
     let (called, place) = (candidate.called(), place(candidate));
     let why = if candidate.shows_init {

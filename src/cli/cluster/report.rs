@@ -1,4 +1,5 @@
-//! What contradicts what, what each host has, and what would come of each correction, in words. Pure.
+//! What contradicts what, what each host has, and what would come of each correction, in words.
+//! Pure.
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;

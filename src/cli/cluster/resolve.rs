@@ -1,5 +1,6 @@
-//! How the records of a Cluster contradict each other, and whether they may be corrected in one way or another. Pure: what cannot be
-//! undone is refused without a proof, and a person may know better.
+//! How the records of a Cluster contradict each other, and whether they may be corrected in one way
+//! or another. Pure: what cannot be undone is refused without a proof, and a person may know
+//! better.
 
 use kube::ResourceExt;
 
@@ -105,7 +106,8 @@ fn in_no_doubt(known: &Known, trouble: Option<&Trouble>) -> Option<String> {
     }
 }
 
-/// Whether the Secret has that record already, and the Cluster none, as where the write of the other was cut off.
+/// Whether the Secret has that record already, and the Cluster none, as where the write of the
+/// other was cut off.
 fn is_half_written(both: &Both, wish: &Wish) -> bool {
     let on_secret = both.secret.initialized.as_ref();
     let is_it = |uid: &String| on_secret == Some(uid) && both.cluster.initialized.is_none();
@@ -151,7 +153,8 @@ fn not_the_maker(known: &Known, trouble: Option<&Trouble>, uid: &str) -> Option<
     None
 }
 
-/// What speaks against recording this Machine: nothing shows a control plane there, or something shows another one.
+/// What speaks against recording this Machine: nothing shows a control plane there, or something
+/// shows another one.
 fn against_maker(known: &Known, uid: &str) -> Vec<Speaks> {
     let maker = known.candidate(uid);
     let mut all: Vec<Speaks> = proof::is_made(&maker).into_iter().collect();
@@ -174,7 +177,8 @@ fn against_maker(known: &Known, uid: &str) -> Vec<Speaks> {
     all
 }
 
-/// The UIDs of those that may have the turn to run `kubeadm init`: of a turn that cannot be read, all.
+/// The UIDs of those that may have the turn to run `kubeadm init`: of a turn that cannot be read,
+/// all.
 fn turns_of_init(known: &Known) -> Vec<String> {
     let holders = known.holders().into_iter();
     let holders = holders.filter(|turn| turn.action == TurnAction::Init);
@@ -187,8 +191,8 @@ fn turns_of_init(known: &Known) -> Vec<String> {
     all
 }
 
-/// What speaks against the removal of a turn that nobody can read: each Machine may have had it that does not keep it on the other
-/// object.
+/// What speaks against the removal of a turn that nobody can read: each Machine may have had it
+/// that does not keep it on the other object.
 fn against_any(known: &Known) -> Vec<Speaks> {
     if !known.records().is_empty() {
         return Vec::new();

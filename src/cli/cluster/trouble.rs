@@ -51,8 +51,8 @@ pub fn trouble(known: &Known) -> Option<Trouble> {
     }
 }
 
-/// What shows that there may be a control plane, where none is recorded. Not while the one that may run `kubeadm init` is the only one
-/// for which anything was begun.
+/// What shows that there may be a control plane, where none is recorded. Not while the one that may
+/// run `kubeadm init` is the only one for which anything was begun.
 fn unrecorded(known: &Known) -> Option<String> {
     let holders = known.holders();
     if let Some(later) = holders.iter().find(|turn| turn.is_later()) {

@@ -1,4 +1,5 @@
-//! How the records of a Cluster are to be corrected, and what is written for it, one write after another. Pure.
+//! How the records of a Cluster are to be corrected, and what is written for it, one write after
+//! another. Pure.
 
 use tatara_core::control_plane::turn::{Both, Holder, Marks, Side};
 
@@ -11,8 +12,8 @@ pub enum Wish {
     ReturnUnreadable,
 }
 
-/// The next of the two to be written, and what it has then; nothing once all is as is wished. A record goes to the Secret first, and
-/// a turn goes from the Cluster first, as the manager does it.
+/// The next of the two to be written, and what it has then; nothing once all is as is wished. A
+/// record goes to the Secret first, and a turn goes from the Cluster first, as the manager does it.
 pub fn next(both: &Both, wish: &Wish) -> Option<(Side, Marks)> {
     let all = [(Side::Secret, &both.secret), (Side::Cluster, &both.cluster)];
     match wish {
@@ -34,7 +35,8 @@ pub fn next(both: &Both, wish: &Wish) -> Option<(Side, Marks)> {
     }
 }
 
-/// Whether only the manager's account may write that: admission lets others add what is missing, and remove what cannot be read.
+/// Whether only the manager's account may write that: admission lets others add what is missing,
+/// and remove what cannot be read.
 fn is_managers(from: &Marks, to: &Marks) -> bool {
     from.initialized.is_some() && from.initialized != to.initialized
 }

@@ -1,4 +1,5 @@
-//! Details of the described object, below the tree: its conditions, its Events, and the next commands.
+//! Details of the described object, below the tree: its conditions, its Events, and the next
+//! commands.
 
 use clap::builder::styling::Style as Colour;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;

@@ -25,8 +25,8 @@ pub struct Occurrence {
     pub message: String,
 }
 
-/// The last Events of the object with this UID, oldest first. Empty if the caller may not read Events: the
-/// conditions have the same information.
+/// The last Events of the object with this UID, oldest first. Empty if the caller may not read
+/// Events: the conditions have the same information.
 pub async fn events(caller: &Caller, uid: &str) -> Vec<Occurrence> {
     let api: Api<Event> = Api::namespaced(caller.client.clone(), &caller.namespace);
     let of_object = ListParams::default().fields(&format!("involvedObject.uid={uid}"));
@@ -41,7 +41,8 @@ fn last(events: Vec<Event>) -> Vec<Occurrence> {
     all.split_off(old)
 }
 
-/// Reads either form of an Event (core/v1, events.k8s.io/v1): times and counts are in different fields.
+/// Reads either form of an Event (core/v1, events.k8s.io/v1): times and counts are in different
+/// fields.
 fn happened(event: Event) -> Option<Occurrence> {
     let series = event.series.unwrap_or_default();
     let last = series.last_observed_time.or(event.event_time);

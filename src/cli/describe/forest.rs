@@ -26,8 +26,8 @@ pub struct Forest<'a> {
 }
 
 impl<'a> Forest<'a> {
-    /// The objects of the Cluster of this name, or those without a Cluster. With `places` the Host or Hypervisor of
-    /// each Machine is below it.
+    /// The objects of the Cluster of this name, or those without a Cluster. With `places` the Host
+    /// or Hypervisor of each Machine is below it.
     pub fn of(snapshot: &'a Snapshot, cluster: Option<&str>, places: bool) -> Self {
         let mut hosts: HashMap<&str, Vec<&Host>> = HashMap::new();
         for host in snapshot.hosts.sorted() {
@@ -127,7 +127,8 @@ impl<'a> Forest<'a> {
         below
     }
 
-    /// The Hosts that a Machine claims. Of several, which is a mistake, the one that it says it is on comes first.
+    /// The Hosts that a Machine claims. Of several, which is a mistake, the one that it says it is
+    /// on comes first.
     fn hosts_of(&self, machine: &Machine) -> Vec<&'a Host> {
         let uid = machine.uid().unwrap_or_default();
         let mut hosts = self.hosts.get(uid.as_str()).cloned().unwrap_or_default();

@@ -63,7 +63,8 @@ impl Kind {
         }
     }
 
-    /// The kind of this name: singular, plural or short, also with its group as in `machines.cluster.k8s.io`.
+    /// The kind of this name: singular, plural or short, also with its group as in
+    /// `machines.cluster.k8s.io`.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.to_lowercase();
         let (name, group) = text.split_once('.').unwrap_or((&text, ""));

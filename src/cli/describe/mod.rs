@@ -162,7 +162,8 @@ impl Args {
     /// Describes the object that the arguments name.
     ///
     /// # Errors
-    /// The object does not exist, a request to the management cluster fails, or the object is not ready in time.
+    /// The object does not exist, a request to the management cluster fails, or the object is not
+    /// ready in time.
     pub async fn run(&self) -> Result<(), Error> {
         match self.describe().await {
             // the reader has closed the pipe, such as `head`

@@ -108,7 +108,8 @@ fn paused(snapshot: &Snapshot, rows: &[Row]) -> Option<Command> {
     })
 }
 
-/// Whether the annotation changes something: it ends the back-off of what failed on a machine, and has a Host asked again.
+/// Whether the annotation changes something: it ends the back-off of what failed on a machine, and
+/// has a Host asked again.
 fn is_retried(kind: Kind, standing: &Standing) -> bool {
     match kind {
         Kind::Host => true,
@@ -135,7 +136,8 @@ fn is_retried(kind: Kind, standing: &Standing) -> bool {
     }
 }
 
-/// Whether it is a Machine with a Host or virtual machine, where steps ran, and that can be asked for them.
+/// Whether it is a Machine with a Host or virtual machine, where steps ran, and that can be asked
+/// for them.
 fn has_logs(snapshot: &Snapshot) -> bool {
     let machine = match snapshot.kind {
         Kind::Machine => snapshot.machines.get(&snapshot.name),

@@ -1,4 +1,5 @@
-//! Objects that Tatara does not reconcile: they belong to another provider, or their provider is unknown.
+//! Objects that Tatara does not reconcile: they belong to another provider, or their provider is
+//! unknown.
 
 use super::standing::{Mark, Standing};
 use tatara_core::api::ownership::{Place, Whose, of_cluster, of_machines};

@@ -22,7 +22,8 @@ pub struct Style {
     pub width: Option<usize>,
 }
 
-/// An object as lines: a notice if no manager is running, the tree, the free hosts, and what the object waits for.
+/// An object as lines: a notice if no manager is running, the tree, the free hosts, and what the
+/// object waits for.
 pub fn render(snapshot: &Snapshot, now: Timestamp, style: Style) -> Vec<String> {
     let rows = rows(snapshot);
     let names: Vec<String> = rows.iter().map(|row| name(row, style)).collect();

@@ -9,8 +9,8 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// The output that replaces the drawn lines with `lines`. A line that the terminal wrapped since,
-    /// because it became narrower, counts as several.
+    /// The output that replaces the drawn lines with `lines`. A line that the terminal wrapped
+    /// since, because it became narrower, counts as several.
     pub fn frame(&mut self, lines: &[String], columns: usize) -> String {
         let rows: usize = self
             .drawn

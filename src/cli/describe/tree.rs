@@ -27,7 +27,8 @@ pub struct Row {
     pub rails: Vec<bool>,
 }
 
-/// All rows: the owners of the described object, itself, and everything below it. Empty if it does not exist.
+/// All rows: the owners of the described object, itself, and everything below it. Empty if it does
+/// not exist.
 pub fn rows(snapshot: &Snapshot) -> Vec<Row> {
     let mut rows = Vec::new();
     if let Some(root) = root(snapshot) {
@@ -97,8 +98,8 @@ fn pruned(mut from: Branch, kind: &str, name: &str) -> Option<Branch> {
     (!from.below.is_empty()).then_some(from)
 }
 
-/// The unclaimed Hosts of the namespace, in one line. None if there are no Hosts, or if the described object is not a
-/// Cluster.
+/// The unclaimed Hosts of the namespace, in one line. None if there are no Hosts, or if the
+/// described object is not a Cluster.
 pub fn free_hosts(snapshot: &Snapshot) -> Option<String> {
     let hosts = snapshot.hosts.sorted();
     if hosts.is_empty() || snapshot.kind != Kind::Cluster {

@@ -13,7 +13,8 @@ use tatara_core::api::{Cluster, Machine};
 use tatara_core::control_plane::Purpose;
 use tatara_core::control_plane::turn::{Holder, Marks};
 
-/// Of a Cluster: whose turn it is to change the control plane, and who asks for it, the first first.
+/// Of a Cluster: whose turn it is to change the control plane, and who asks for it, the first
+/// first.
 pub fn turn(snapshot: &Snapshot, now: Timestamp) -> Vec<String> {
     let cluster = match snapshot.kind {
         Kind::Cluster => snapshot.clusters.get(&snapshot.name),

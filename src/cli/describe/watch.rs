@@ -88,8 +88,8 @@ impl Watch {
         self.snapshot.listed.len() == self.kinds
     }
 
-    /// Waits for the next changes and applies them. After the lists are complete, a transient failure is
-    /// recorded in `interrupted`, and the watch resumes with back-off.
+    /// Waits for the next changes and applies them. After the lists are complete, a transient
+    /// failure is recorded in `interrupted`, and the watch resumes with back-off.
     ///
     /// # Errors
     /// The API server refuses a request; before the lists are complete, any failure.
@@ -170,8 +170,8 @@ fn leader(caller: &Caller, namespace: &str) -> Changes {
         .boxed()
 }
 
-/// ClusterProfile (KEP-4322) is not our kind: without its definition there are none. The watch is retried
-/// with back-off in case the definition is installed later.
+/// ClusterProfile (KEP-4322) is not our kind: without its definition there are none. The watch is
+/// retried with back-off in case the definition is installed later.
 fn without_profiles(changes: Changes) -> Changes {
     let none = |result: Result<Change, ApiError>| match result {
         Err(ApiError::KindMissing { .. }) => {
@@ -185,7 +185,8 @@ fn without_profiles(changes: Changes) -> Changes {
     changes.map(none).boxed()
 }
 
-/// Whether the resourceVersion of a watch expired (410 Gone): the watch lists anew, which is not a failure.
+/// Whether the resourceVersion of a watch expired (410 Gone): the watch lists anew, which is not a
+/// failure.
 fn is_stale<K>(event: &watcher::Result<Event<K>>) -> bool {
     matches!(event, Err(watcher::Error::WatchError(status)) if status.code == 410)
 }

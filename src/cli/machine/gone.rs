@@ -1,4 +1,5 @@
-//! Whether a machine may be declared gone, by what objects show of it; and what comes of that. Pure.
+//! Whether a machine may be declared gone, by what objects show of it; and what comes of that.
+//! Pure.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;

@@ -54,7 +54,8 @@ fn known() -> Known {
 
 type Case = (&'static str, fn(&mut Known), Option<(bool, &'static str)>);
 
-/// Whether something shows that it is there, or nothing would come of it; and a part of what is told.
+/// Whether something shows that it is there, or nothing would come of it; and a part of what is
+/// told.
 #[track_caller]
 fn expect(table: &[Case]) {
     for (case, change, expected) in table {

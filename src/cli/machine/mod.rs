@@ -31,8 +31,8 @@ pub struct Args {
 enum Command {
     /// Declare that what a Machine runs on is destroyed, erased or disconnected for good
     ///
-    /// Checks what the management cluster knows of it, says what comes of it, and asks. It sets the annotation
-    /// tatara.dev/host-is-gone to the UID of the Machine.
+    /// Checks what the management cluster knows of it, says what comes of it, and asks. It sets the
+    /// annotation tatara.dev/host-is-gone to the UID of the Machine.
     DeclareGone(DeclareGone),
 }
 

@@ -1,5 +1,5 @@
-//! `tatara rollout`: follows, pauses, repeats and takes back what a MachineDeployment rolls out, as `kubectl rollout` does for
-//! Deployments, with the caller's permissions.
+//! `tatara rollout`: follows, pauses, repeats and takes back what a MachineDeployment rolls out, as
+//! `kubectl rollout` does for Deployments, with the caller's permissions.
 
 mod change;
 mod history;
@@ -232,8 +232,8 @@ impl Args {
     /// Runs the sub-command.
     ///
     /// # Errors
-    /// The MachineDeployment does not exist, is not as the sub-command needs it, is not complete, or a request to the
-    /// management cluster fails.
+    /// The MachineDeployment does not exist, is not as the sub-command needs it, is not complete,
+    /// or a request to the management cluster fails.
     pub async fn run(&self) -> Result<(), Error> {
         match &self.command {
             Command::Status {
@@ -272,7 +272,8 @@ impl Subject {
         Ok(Self { deployment, ..self })
     }
 
-    /// What its template means, whenever it was restarted; `None` if it names a MachineClass that does not exist here.
+    /// What its template means, whenever it was restarted; `None` if it names a MachineClass that
+    /// does not exist here.
     async fn present(&self) -> Result<Option<Revision>, Error> {
         let template = &self.deployment.spec.template;
         let spec = &template.spec.provider_spec;

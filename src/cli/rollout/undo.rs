@@ -1,4 +1,5 @@
-//! The way back to an earlier template, checked before anything is written: by the API server, and by what runs.
+//! The way back to an earlier template, checked before anything is written: by the API server, and
+//! by what runs.
 
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
@@ -18,8 +19,8 @@ use tatara_core::machine_deployment::{has_control_plane, runs};
 /// How often a change is tried while others write to the object.
 const ATTEMPTS: usize = 5;
 
-/// Goes back to an earlier template. Also while it is paused: nothing rolls then. While others write to the object, it tries
-/// again, unless they changed the template that was to be taken back.
+/// Goes back to an earlier template. Also while it is paused: nothing rolls then. While others
+/// write to the object, it tries again, unless they changed the template that was to be taken back.
 pub(super) async fn undo(mut subject: Subject, to: Option<i64>) -> Result<(), Error> {
     let mut attempt = 1;
     loop {
@@ -83,8 +84,8 @@ fn replaces_class(subject: &Subject) -> Option<String> {
     ))
 }
 
-/// The set to go back to: that of the number, or else the newest whose template is another one than the present and can be run.
-/// The present template may have no set, if nothing can be made of it.
+/// The set to go back to: that of the number, or else the newest whose template is another one than
+/// the present and can be run. The present template may have no set, if nothing can be made of it.
 fn target<'a>(
     of: &Name,
     sets: &'a [MachineSet],
@@ -114,8 +115,8 @@ fn control_plane(set: &MachineSet) -> Option<KubernetesVersion> {
     versions.control_plane.as_ref()?.parse().ok()
 }
 
-/// The newest version that a control plane ran: of a revision whose Machines were available, or of a Machine now. One that is
-/// updated in place is not available meanwhile.
+/// The newest version that a control plane ran: of a revision whose Machines were available, or of
+/// a Machine now. One that is updated in place is not available meanwhile.
 fn ran(sets: &[MachineSet], control_planes: &[Machine]) -> Option<KubernetesVersion> {
     // a revision whose Machines never came up ran nothing
     let sets = sets.iter().filter(|set| {

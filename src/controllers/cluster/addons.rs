@@ -1,5 +1,5 @@
-//! Addons: manifests from ConfigMaps and Secrets, applied once the API is available and again when they
-//! change.
+//! Addons: manifests from ConfigMaps and Secrets, applied once the API is available and again when
+//! they change.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -24,7 +24,8 @@ use tatara_core::cluster::{Addons, Attempt, ReadAt};
 const BYTES: usize = 8 << 20;
 /// Clusters of one namespace whose addons are in memory.
 static AT_ONCE: LazyLock<Places> = LazyLock::new(|| Places::new(2));
-/// How soon a Cluster looks again that found no place. It does not wait for one: its pass has more to do.
+/// How soon a Cluster looks again that found no place. It does not wait for one: its pass has more
+/// to do.
 const FULL: Duration = Duration::from_secs(10);
 
 /// State of the addons of a cluster.
@@ -70,8 +71,9 @@ fn read_at(controller: &Clusters, cluster: &Cluster) -> ReadAt {
     }
 }
 
-/// Applies the addons, if they differ from what was applied. Wakes the Cluster only if the result changed. While as many others of
-/// its namespace as may be apply theirs, which may last, it looks again.
+/// Applies the addons, if they differ from what was applied. Wakes the Cluster only if the result
+/// changed. While as many others of its namespace as may be apply theirs, which may last, it looks
+/// again.
 ///
 /// # Errors
 /// `ReconcileError::Api` when a ConfigMap or Secret with manifests cannot be read.
@@ -112,7 +114,8 @@ pub async fn apply(
     Ok(ActionOutcome::Yes)
 }
 
-/// Digest of the addons' sources, and the result of applying them. They are decoded one after another, so that one is in memory.
+/// Digest of the addons' sources, and the result of applying them. They are decoded one after
+/// another, so that one is in memory.
 async fn attempt(
     controller: &Clusters,
     cluster: &Cluster,

@@ -1,4 +1,5 @@
-//! A Cluster: certificates → endpoint → control plane → kubeconfig → addons → health; and its deletion.
+//! A Cluster: certificates → endpoint → control plane → kubeconfig → addons → health; and its
+//! deletion.
 
 mod addons;
 mod names;

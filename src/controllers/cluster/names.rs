@@ -15,8 +15,8 @@ struct All {
 }
 
 impl Names {
-    /// Whether no Secret has this name. The watch may lag: a caller must use a create request, which
-    /// fails if the Secret exists.
+    /// Whether no Secret has this name. The watch may lag: a caller must use a create request,
+    /// which fails if the Secret exists.
     pub fn is_missing(&self, namespace: &str, name: &str) -> bool {
         let all = self.lock();
         all.is_complete && !all.there.contains(&(namespace.to_owned(), name.to_owned()))

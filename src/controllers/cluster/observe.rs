@@ -1,5 +1,5 @@
-//! Gathers the facts for a pass over a Cluster: from the stores, from its Secrets if their cached state is
-//! outdated, and from its API.
+//! Gathers the facts for a pass over a Cluster: from the stores, from its Secrets if their cached
+//! state is outdated, and from its API.
 
 use std::sync::Arc;
 
@@ -136,7 +136,8 @@ pub async fn observe(
     })
 }
 
-/// Why the annotation [`ANNOTATION_HOST_IS_GONE`] has no effect on a Cluster. `None` while its Secret is not read.
+/// Why the annotation [`ANNOTATION_HOST_IS_GONE`] has no effect on a Cluster. `None` while its
+/// Secret is not read.
 fn unused(stores: &Stores, cluster: &Cluster, both: &Both, uid: &str) -> Option<String> {
     let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
     let remove = remedy::cluster::take_back_gone(&namespace, &name);
@@ -156,8 +157,8 @@ fn unused(stores: &Stores, cluster: &Cluster, both: &Both, uid: &str) -> Option<
     ))
 }
 
-/// The control-plane turn as recorded on the Cluster and its CA Secret. A contradiction may result from reading them at
-/// different times, so both are then read live.
+/// The control-plane turn as recorded on the Cluster and its CA Secret. A contradiction may result
+/// from reading them at different times, so both are then read live.
 async fn marks(
     controller: &Clusters,
     cluster: &Cluster,
@@ -170,8 +171,8 @@ async fn marks(
     }
 }
 
-/// The Machines of a Cluster, and the number of further ones that are well and only counted. While it is being deleted, all
-/// are listed: each has to go.
+/// The Machines of a Cluster, and the number of further ones that are well and only counted. While
+/// it is being deleted, all are listed: each has to go.
 fn machines(stores: &Stores, key: &Key, deleting: bool) -> (Vec<Arc<Machine>>, usize) {
     let (Key::Cluster(namespace, name), false) = (key, deleting) else {
         let mut machines = stores.machines.by(key);
@@ -283,7 +284,8 @@ fn spec(cluster: &Cluster, machines: &[Arc<Machine>]) -> Result<ClusterProviderS
     Ok(spec)
 }
 
-/// Whether the manager is connected with the kubeconfig that the Cluster has, and by a way that leads there.
+/// Whether the manager is connected with the kubeconfig that the Cluster has, and by a way that
+/// leads there.
 async fn is_connected(
     controller: &Clusters,
     cluster: &Cluster,

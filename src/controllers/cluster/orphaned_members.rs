@@ -163,8 +163,9 @@ fn busy(namespace: &str, members: &Members, turn: &Turn, fleet: &Fleet) -> Optio
     })
 }
 
-/// Removes a member that belongs to no Machine, if what is read now allows it as well. In the turn of the Cluster, so that
-/// nothing joins meanwhile, which is returned then; or beside a Machine that has the turn and may wait for this.
+/// Removes a member that belongs to no Machine, if what is read now allows it as well. In the turn
+/// of the Cluster, so that nothing joins meanwhile, which is returned then; or beside a Machine
+/// that has the turn and may wait for this.
 ///
 /// # Errors
 /// Those of [`vacant::hold`]; `ReconcileError::Api` when an object cannot be read.
@@ -185,8 +186,8 @@ pub(super) async fn remove(
         let known = &controller.workloads.known;
         known.update(&uid, |known| known.removal_refused = Some(refusal));
     }
-    // Whatever came of it, others may need the turn. One that cannot be returned now is returned by a later pass; what was removed is
-    // told once, now.
+    // Whatever came of it, others may need the turn. One that cannot be returned now is returned by
+    // a later pass; what was removed is told once, now.
     if other.is_none()
         && let Err(error) = vacant::give_back(&controller.turns, &live).await
     {
@@ -240,7 +241,8 @@ async fn judge(
     id: MemberId,
     turn: Option<&Turn>,
 ) -> Result<ControlFlow<ActionOutcome, Removal>, ReconcileError> {
-    // pages may take a while: what etcd shows is read after them, and what the watch has shown meanwhile counts as well
+    // pages may take a while: what etcd shows is read after them, and what the watch has shown
+    // meanwhile counts as well
     let mut nodes_now = live_nodes(controller, cluster).await;
     let members = controller.control_planes.look(cluster).await;
     let (members, member) = match orphaned_member::listed(members, id) {

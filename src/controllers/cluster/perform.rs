@@ -34,8 +34,9 @@ use tatara_core::{Key, finalizers};
 /// Performs one action.
 ///
 /// # Errors
-/// `ReconcileError::Conflict` when an object was modified concurrently, `NotLeading` without leadership, `Api` when the
-/// API server refuses a request, `Other` when a certificate or kubeconfig is unusable.
+/// `ReconcileError::Conflict` when an object was modified concurrently, `NotLeading` without
+/// leadership, `Api` when the API server refuses a request, `Other` when a certificate or
+/// kubeconfig is unusable.
 pub async fn perform(
     controller: &Clusters,
     observed: &Observed,
@@ -89,8 +90,8 @@ fn namespace(cluster: &Cluster) -> String {
     cluster.namespace().unwrap_or_default()
 }
 
-/// Creates the missing Secrets with create requests: of two concurrent managers one succeeds, and both
-/// read the result.
+/// Creates the missing Secrets with create requests: of two concurrent managers one succeeds, and
+/// both read the result.
 async fn make_certificates(
     controller: &Clusters,
     cluster: &Cluster,
@@ -149,7 +150,8 @@ async fn create(
     Ok(made)
 }
 
-/// A Secret of the cluster, which a finalizer protects until the Cluster is deleted; then it is garbage-collected.
+/// A Secret of the cluster, which a finalizer protects until the Cluster is deleted; then it is
+/// garbage-collected.
 fn secret(cluster: &Cluster, name: String, data: BTreeMap<String, ByteString>) -> Secret {
     let labels = [
         (LABEL_CLUSTER, cluster.name_any()),
@@ -289,8 +291,8 @@ async fn connect(controller: &Clusters, cluster: &Cluster) -> Result<(), Reconci
     Ok(())
 }
 
-/// Deletes our remaining objects of the Cluster. An object that changed since it was last observed is observed again
-/// first: it may belong to another provider now.
+/// Deletes our remaining objects of the Cluster. An object that changed since it was last observed
+/// is observed again first: it may belong to another provider now.
 async fn delete_children(controller: &Clusters, cluster: &Cluster) -> Result<(), ReconcileError> {
     let key = Key::Cluster(namespace(cluster), cluster.name_any());
     let mut changed = Ok(());
@@ -306,7 +308,8 @@ async fn delete_children(controller: &Clusters, cluster: &Cluster) -> Result<(),
     changed
 }
 
-/// Deletes an object that is ours and unchanged since it was observed; the inner error reports a change.
+/// Deletes an object that is ours and unchanged since it was observed; the inner error reports a
+/// change.
 async fn delete<K>(
     controller: &Clusters,
     object: &Arc<K>,

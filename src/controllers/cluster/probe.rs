@@ -1,4 +1,5 @@
-//! What a control plane answers: its API, its etcd and the components of its machines, each asked again after a while.
+//! What a control plane answers: its API, its etcd and the components of its machines, each asked
+//! again after a while.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,13 +22,15 @@ use tatara_core::control_plane::health::{FAILURE_THRESHOLD, TROUBLED_FOR, Verdic
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a probe result is valid.
 const PROBE_AGE: SignedDuration = SignedDuration::from_secs(9);
-/// How long what is known of etcd and the components is valid while a change of the control plane waits for them,
+/// How long what is known of etcd and the components is valid while a change of the control plane
+/// waits for them,
 const AWAITED_AGE: SignedDuration = SignedDuration::from_millis(900);
 /// which is for at most this time: what lasts longer needs a person.
 const AWAITED_FOR: SignedDuration = SignedDuration::from_mins(2);
 
-/// Whether a change of the control plane goes on once its components are seen to serve, or etcd to allow it; or workers follow
-/// once the API says its new version. Of what lasts seconds, news shall not come after ten.
+/// Whether a change of the control plane goes on once its components are seen to serve, or etcd to
+/// allow it; or workers follow once the API says its new version. Of what lasts seconds, news shall
+/// not come after ten.
 pub(super) fn is_awaited(
     controller: &Clusters,
     uid: &str,
@@ -47,7 +50,8 @@ pub(super) fn is_awaited(
     since.is_some_and(|since| now.duration_since(since) < AWAITED_FOR)
 }
 
-/// Whether a control plane gets another kubelet, which may start its static pods anew: its update ends once these are seen to serve.
+/// Whether a control plane gets another kubelet, which may start its static pods anew: its update
+/// ends once these are seen to serve.
 fn restarts(machine: &Machine) -> bool {
     machine.is_control_plane() && says(machine, ConditionType::Updating, &[Reason::KubeletUpdate])
 }
@@ -78,7 +82,8 @@ fn says(machine: &Machine, condition: ConditionType, reasons: &[Reason]) -> bool
     said.is_some_and(|said| reasons.iter().any(|reason| said.reason == *reason))
 }
 
-/// The members of its etcd, read again after a while. What lasts less than [`TROUBLED_FOR`] is no news for people.
+/// The members of its etcd, read again after a while. What lasts less than [`TROUBLED_FOR`] is no
+/// news for people.
 pub(super) async fn etcd(
     controller: &Clusters,
     cluster: &Cluster,
@@ -102,7 +107,8 @@ pub(super) async fn etcd(
     known.etcd_well.filter(|_| is_short).map_or(read, Ok)
 }
 
-/// What the API answers to probes, of which the last is valid for a while. `None` while the manager is not connected.
+/// What the API answers to probes, of which the last is valid for a while. `None` while the manager
+/// is not connected.
 pub(super) async fn probed(
     controller: &Clusters,
     cluster: &Cluster,

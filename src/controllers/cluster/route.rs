@@ -1,4 +1,5 @@
-//! The way to the API of a cluster: direct, or through the hosts of its control plane where these are behind jump hosts.
+//! The way to the API of a cluster: direct, or through the hosts of its control plane where these
+//! are behind jump hosts.
 
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ use tatara_core::api::names::ANNOTATION_INITIALIZED;
 use tatara_core::api::readable::unreadable;
 use tatara_core::api::{Cluster, Host};
 
-/// The route of a new connection, and what is remembered of it. A host whose keys cannot be used leads nowhere; without any it is
-/// direct.
+/// The route of a new connection, and what is remembered of it. A host whose keys cannot be used
+/// leads nowhere; without any it is direct.
 pub(super) async fn choose(controller: &Clusters, cluster: &Cluster) -> (Route, Option<JumpRoute>) {
     let hosts = behind(&control_plane(controller, cluster));
     let targets = controller.hosts.targets(&hosts).await;
@@ -45,7 +46,8 @@ fn within(given: &Reach, is_external: bool) -> Reach {
     }
 }
 
-/// Lets a connection go on by what the hosts are now. Returns whether it has to be replaced instead.
+/// Lets a connection go on by what the hosts are now. Returns whether it has to be replaced
+/// instead.
 pub(super) async fn refresh(
     controller: &Clusters,
     cluster: &Cluster,
@@ -94,7 +96,8 @@ fn depends_on(controller: &Clusters, hosts: &[Arc<Host>]) -> String {
     parts.join("\n")
 }
 
-/// The Hosts of its control plane, by name; that of the Machine which made it also when that is not declared as one any more.
+/// The Hosts of its control plane, by name; that of the Machine which made it also when that is not
+/// declared as one any more.
 pub(super) fn control_plane(controller: &Clusters, cluster: &Cluster) -> Vec<Arc<Host>> {
     let namespace = cluster.namespace().unwrap_or_default();
     let stores = controller.base.stores();

@@ -1,6 +1,7 @@
-//! The Secrets of a cluster: read when the Secret watch shows a change, and protected with finalizers until the Cluster
-//! is deleted. Deleting the namespace, or a foreground deletion, would remove them first, and a restarted manager
-//! could not complete what was started; a CA deleted by mistake remains readable.
+//! The Secrets of a cluster: read when the Secret watch shows a change, and protected with
+//! finalizers until the Cluster is deleted. Deleting the namespace, or a foreground deletion, would
+//! remove them first, and a restarted manager could not complete what was started; a CA deleted by
+//! mistake remains readable.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -99,8 +100,8 @@ fn watched(cluster: &str) -> Vec<Addon> {
     names(cluster).map(secret).collect()
 }
 
-/// Reads the authorities. Those of an existing control plane stay cached when their Secret is lost: only users can
-/// restore it, and the cluster keeps running.
+/// Reads the authorities. Those of an existing control plane stay cached when their Secret is lost:
+/// only users can restore it, and the cluster keeps running.
 async fn certificates(
     controller: &Clusters,
     cluster: &Cluster,
@@ -134,9 +135,10 @@ async fn certificates(
     Ok(())
 }
 
-/// Judges a complete set of authorities. A CA that replaces the one of the existing control plane is unusable: TLS
-/// verification fails for nodes that join with it and for kubeconfigs that contain it. The original CA is taken from
-/// the kubeconfig that was written with it, so a restarted manager detects this as well.
+/// Judges a complete set of authorities. A CA that replaces the one of the existing control plane
+/// is unusable: TLS verification fails for nodes that join with it and for kubeconfigs that contain
+/// it. The original CA is taken from the kubeconfig that was written with it, so a restarted
+/// manager detects this as well.
 fn judged(
     cluster: &str,
     authorities: Authorities,
@@ -176,8 +178,9 @@ pub struct AuthorityState {
     pub marks: Option<Marks>,
 }
 
-/// Reads the authorities' Secrets that exist. Unless a control plane exists (`is_made`), those that the watch does not
-/// show are not read: they are written with a create request, which fails if one exists.
+/// Reads the authorities' Secrets that exist. Unless a control plane exists (`is_made`), those that
+/// the watch does not show are not read: they are written with a create request, which fails if one
+/// exists.
 ///
 /// # Errors
 /// Those of [`read`].
@@ -225,8 +228,8 @@ pub async fn read(
     Ok(secret)
 }
 
-/// Interprets the kubeconfig Secret: who wrote it, and until when it is valid. An external control plane
-/// does not become ours when its kubeconfig is lost.
+/// Interprets the kubeconfig Secret: who wrote it, and until when it is valid. An external control
+/// plane does not become ours when its kubeconfig is lost.
 pub async fn understood(cluster: &Cluster, secret: Option<&Secret>) -> Kubeconfig {
     let name = kubeconfig_secret(&cluster.name_any());
     let Some(secret) = secret else {
@@ -294,8 +297,9 @@ pub fn digest(text: &str) -> String {
     manifests::digest([("value", text)])
 }
 
-/// Adds our finalizer to the Secrets, also to those from users, or removes it. The removal also deletes the record of
-/// the control plane, so that a Cluster of the same name and CA can be created again.
+/// Adds our finalizer to the Secrets, also to those from users, or removes it. The removal also
+/// deletes the record of the control plane, so that a Cluster of the same name and CA can be
+/// created again.
 ///
 /// # Errors
 /// Those of [`read`], [`patch::write`] and [`patch::hold`].
@@ -315,7 +319,8 @@ pub async fn hold(
         if needed && is_external && name != kubeconfig {
             continue;
         }
-        // a Secret that this process neither read nor wrote, and that the watch does not show, does not exist
+        // a Secret that this process neither read nor wrote, and that the watch does not show, does
+        // not exist
         let is_none = was_read
             && !known.secrets.contains_key(&name)
             && controller.secret_names.is_missing(&namespace, &name);

@@ -1,5 +1,5 @@
-//! The Secrets of a Cluster as they were last read or written, without data: before a write they need not be read
-//! again.
+//! The Secrets of a Cluster as they were last read or written, without data: before a write they
+//! need not be read again.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;

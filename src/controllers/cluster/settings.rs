@@ -1,4 +1,5 @@
-//! kubeadm's ConfigMaps in the cluster follow the settings of the Cluster. Only what was edited changes in them.
+//! kubeadm's ConfigMaps in the cluster follow the settings of the Cluster. Only what was edited
+//! changes in them.
 
 use kube::ResourceExt;
 use serde_json::{Value, json};
@@ -37,7 +38,8 @@ pub(super) fn input(
     ClusterInput::of(&cluster.name_any(), network, version, endpoint)
 }
 
-/// The settings that a control-plane Machine was made with, while the Cluster has no record of them.
+/// The settings that a control-plane Machine was made with, while the Cluster has no record of
+/// them.
 pub(super) fn made_with(controller: &Clusters, cluster: &Cluster) -> Option<Settings> {
     if cluster.annotations().contains_key(ANNOTATION_SETTINGS) {
         return None;
@@ -54,7 +56,8 @@ pub(super) fn made_with(controller: &Clusters, cluster: &Cluster) -> Option<Sett
     recorded(KUBE_PROXY).or_else(|| recorded(CLUSTER))
 }
 
-/// What moves the versions of a Cluster: `kubeadm upgrade` reads the ConfigMaps when it begins, and writes them as they were then.
+/// What moves the versions of a Cluster: `kubeadm upgrade` reads the ConfigMaps when it begins, and
+/// writes them as they were then.
 pub(super) fn moves(
     controller: &Clusters,
     cluster: &Cluster,
@@ -81,12 +84,12 @@ fn wants(machine: &Machine, version: &str) -> bool {
     wanted.and_then(parsed) >= parsed(version)
 }
 
-/// Forgets that kubeadm's addons are to follow to a version, if kubeadm's record was never raised to it: the Machine that announced
-/// that was deleted before it wrote the record.
+/// Forgets that kubeadm's addons are to follow to a version, if kubeadm's record was never raised
+/// to it: the Machine that announced that was deleted before it wrote the record.
 ///
 /// # Errors
-/// `ReconcileError::Other` when the workload cluster does not answer; `Conflict`, `Api` and `NotLeading` as for any write on
-/// the Cluster.
+/// `ReconcileError::Other` when the workload cluster does not answer; `Conflict`, `Api` and
+/// `NotLeading` as for any write on the Cluster.
 pub(super) async fn forget_addons(
     controller: &Clusters,
     cluster: &Cluster,
@@ -150,12 +153,12 @@ async fn swap(
     patch::swap(&controller.base.engine, cluster, now, |_| change.clone()).await
 }
 
-/// Carries an edit into the ConfigMaps, and records it: before, that it is being written, and what then. After a manager that
-/// was stopped in between it is done again.
+/// Carries an edit into the ConfigMaps, and records it: before, that it is being written, and what
+/// then. After a manager that was stopped in between it is done again.
 ///
 /// # Errors
-/// `ReconcileError::Other` when the workload cluster does not answer; `Conflict`, `Api` and `NotLeading` as for any write on
-/// the Cluster.
+/// `ReconcileError::Other` when the workload cluster does not answer; `Conflict`, `Api` and
+/// `NotLeading` as for any write on the Cluster.
 pub(super) async fn apply(
     controller: &Clusters,
     observed: &Observed,

@@ -1,6 +1,6 @@
-//! The ConfigMaps and Secrets that Clusters depend on: addons, and their own Secrets. One metadata watch per kind
-//! serves all Clusters: a change takes effect at once, an idle manager sends no requests, and no data is held in
-//! memory.
+//! The ConfigMaps and Secrets that Clusters depend on: addons, and their own Secrets. One metadata
+//! watch per kind serves all Clusters: a change takes effect at once, an idle manager sends no
+//! requests, and no data is held in memory.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -60,8 +60,8 @@ impl Sources {
         }
     }
 
-    /// Replaces the sources of a Cluster, which is woken by each change of them. Data read after this call is as new as
-    /// [`Self::revision`].
+    /// Replaces the sources of a Cluster, which is woken by each change of them. Data read after
+    /// this call is as new as [`Self::revision`].
     pub fn follow(&self, cluster: &Cluster, addons: &[Addon]) {
         let (uid, namespace) = (
             cluster.uid().unwrap_or_default(),
@@ -95,8 +95,8 @@ impl Sources {
         }
     }
 
-    /// A number that increases when a source of a Cluster changes. Data read after this call is at least as new
-    /// as this revision.
+    /// A number that increases when a source of a Cluster changes. Data read after this call is at
+    /// least as new as this revision.
     pub fn revision(&self, uid: &str) -> u64 {
         let all = self.lock();
         all.followers
@@ -104,7 +104,8 @@ impl Sources {
             .map_or(0, |follower| follower.revision)
     }
 
-    /// The last state of an object in the watch, if a Cluster follows it; `None` before the first event.
+    /// The last state of an object in the watch, if a Cluster follows it; `None` before the first
+    /// event.
     pub fn now(&self, kind: AddonKind, namespace: &str, name: &str) -> Option<Now> {
         let source = (kind, namespace.to_owned(), name.to_owned());
         self.lock().by_source.get(&source)?.now.clone()
@@ -119,7 +120,8 @@ impl Sources {
         }
     }
 
-    /// Handles a watch event. A known state is no change; the first state of an object counts as one.
+    /// Handles a watch event. A known state is no change; the first state of an object counts as
+    /// one.
     pub fn changed(&self, kind: AddonKind, namespace: &str, name: &str, now: Now) {
         let source = (kind, namespace.to_owned(), name.to_owned());
         let mut all = self.lock();
@@ -134,15 +136,17 @@ impl Sources {
         }
     }
 
-    /// Records a write of the manager, so that its watch event is no change. A concurrent change by another client has
-    /// its own event, and is one. Returns whether the watch has already shown the write.
+    /// Records a write of the manager, so that its watch event is no change. A concurrent change by
+    /// another client has its own event, and is one. Returns whether the watch has already shown
+    /// the write.
     pub fn wrote(&self, source: &Source, now: Now) -> bool {
         let mut all = self.lock();
         let followed = all.by_source.get_mut(source);
         followed.is_some_and(|followed| followed.now.replace(now.clone()) == Some(now))
     }
 
-    /// Handles a restart of the watch of a kind: events may be lost, so every source of that kind counts as changed.
+    /// Handles a restart of the watch of a kind: events may be lost, so every source of that kind
+    /// counts as changed.
     pub fn lost(&self, kind: AddonKind) {
         let mut all = self.lock();
         let of_kind = all.by_source.iter_mut().filter(|((of, ..), _)| *of == kind);

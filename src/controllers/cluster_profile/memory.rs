@@ -20,10 +20,11 @@ use tatara_core::cluster_profile::{Input, SecretSeen, Server};
 use tatara_core::control_plane::health::Verdict;
 use tatara_core::{Next, backoff};
 
-/// How often a workload cluster is queried for its properties. Profiles are to be written less than once in
-/// 30 s (KEP-4322), and properties are no metrics.
+/// How often a workload cluster is queried for its properties. Profiles are to be written less than
+/// once in 30 s (KEP-4322), and properties are no metrics.
 const REFRESH: SignedDuration = SignedDuration::from_mins(5);
-/// Shortest interval between queries of a workload cluster whose query failed, or that has no token for consumers yet.
+/// Shortest interval between queries of a workload cluster whose query failed, or that has no token
+/// for consumers yet.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Namespace and name of a Cluster.
@@ -40,8 +41,8 @@ pub(super) struct ProfileRecord {
     pub(super) settled: Option<PublishInput>,
     /// A profile was changed by another client since that pass began.
     is_changed: bool,
-    /// UID of the Cluster and its server that this memory is about. Another workload cluster is queried again: the
-    /// answers of one, above all its token, must never be used for another.
+    /// UID of the Cluster and its server that this memory is about. Another workload cluster is
+    /// queried again: the answers of one, above all its token, must never be used for another.
     workload: Option<(Option<String>, Server)>,
     /// When the workload cluster last answered completely.
     told_at: Option<Timestamp>,
@@ -101,7 +102,8 @@ impl PublishInput {
 }
 
 impl Memory {
-    /// Begins a pass, and returns the memory from before. Until the pass succeeds, nothing counts as settled.
+    /// Begins a pass, and returns the memory from before. Until the pass succeeds, nothing counts
+    /// as settled.
     pub(super) fn begin(
         &self,
         cluster: &Cluster,
@@ -151,7 +153,8 @@ impl Memory {
         self.all().remove(&name(cluster));
     }
 
-    /// The Cluster of a profile that another client changed or deleted. Changes known to a pass are omitted.
+    /// The Cluster of a profile that another client changed or deleted. Changes known to a pass are
+    /// omitted.
     pub fn changed(
         &self,
         profile: &PartialObjectMeta<ClusterProfile>,
@@ -188,8 +191,8 @@ fn name(cluster: &Cluster) -> Name {
 }
 
 impl ProfileRecord {
-    /// Whether this memory is about another Cluster of that name, or another server. A server that is unknown at the
-    /// moment does not count as another.
+    /// Whether this memory is about another Cluster of that name, or another server. A server that
+    /// is unknown at the moment does not count as another.
     fn is_of_another(&self, given: &PublishInput) -> bool {
         self.workload.as_ref().is_some_and(|(uid, server)| {
             *uid != given.uid || given.server.as_ref().is_ok_and(|given| given != server)
@@ -201,7 +204,8 @@ impl ProfileRecord {
         self.settled.as_ref() == Some(given) && !self.is_due(given, now)
     }
 
-    /// Whether to query the workload cluster: its last answer is old, and it can be expected to respond.
+    /// Whether to query the workload cluster: its last answer is old, and it can be expected to
+    /// respond.
     pub(super) fn is_due(&self, given: &PublishInput, now: Timestamp) -> bool {
         self.is_old(now) && can_answer(given) && self.pause(now).is_zero()
     }
@@ -245,8 +249,8 @@ impl ProfileRecord {
         }
     }
 
-    /// Records the result of creating the `ServiceAccount` for consumers. Returns whether it changed, which the next pass
-    /// reports.
+    /// Records the result of creating the `ServiceAccount` for consumers. Returns whether it
+    /// changed, which the next pass reports.
     pub(super) fn take_account(&mut self, problem: Option<String>) -> bool {
         let is_news = self.account != problem;
         self.account = problem;
@@ -313,8 +317,8 @@ impl ProfileRecord {
         holds.then_some(kept)
     }
 
-    /// Records that Secret with its resourceVersion, read or written when the watch showed `seen`. Without a watch
-    /// nothing is recorded.
+    /// Records that Secret with its resourceVersion, read or written when the watch showed `seen`.
+    /// Without a watch nothing is recorded.
     pub(super) fn keep(
         &mut self,
         seen: Option<&SecretSeen>,
@@ -329,8 +333,8 @@ impl ProfileRecord {
     }
 }
 
-/// Whether a resourceVersion is newer than another: they are numbers in the order of writes (KEP-5504). If they are not
-/// numbers, any other version counts as newer.
+/// Whether a resourceVersion is newer than another: they are numbers in the order of writes
+/// (KEP-5504). If they are not numbers, any other version counts as newer.
 fn is_newer(version: &str, known: &str) -> bool {
     match (version.parse::<u128>(), known.parse::<u128>()) {
         (Ok(version), Ok(known)) => version > known,

@@ -1,8 +1,10 @@
-//! ClusterProfiles (SIG Multicluster, KEP-4322): publish a Cluster's properties and access to consumers. This
-//! controller reconciles Clusters beside their own controller, which reports its findings: a status has one writer.
+//! ClusterProfiles (SIG Multicluster, KEP-4322): publish a Cluster's properties and access to
+//! consumers. This controller reconciles Clusters beside their own controller, which reports its
+//! findings: a status has one writer.
 //!
-//! Consumers drop their clients on every event of a profile, so a profile is written only if it differs,
-//! `accessProviders` outlive outages, and each status reports what was detected, never what is desired.
+//! Consumers drop their clients on every event of a profile, so a profile is written only if it
+//! differs, `accessProviders` outlive outages, and each status reports what was detected, never
+//! what is desired.
 
 mod changes;
 mod memory;
@@ -74,7 +76,8 @@ impl Controller for ClusterProfiles {
         self.base.is_held(cluster).await
     }
 
-    /// The profile of a paused or invalid Cluster stays as it is; the change of the Cluster that ends this wakes us.
+    /// The profile of a paused or invalid Cluster stays as it is; the change of the Cluster that
+    /// ends this wakes us.
     async fn is_ours(&self, cluster: &Arc<Cluster>) -> Result<bool, ReconcileError> {
         Ok(cluster.is_ours(self.base.stores()) && !is_left_alone(cluster))
     }

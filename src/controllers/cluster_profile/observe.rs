@@ -1,5 +1,5 @@
-//! Gathers the facts for a pass over the ClusterProfiles of a Cluster. No request is sent while nothing changed since a
-//! pass without actions.
+//! Gathers the facts for a pass over the ClusterProfiles of a Cluster. No request is sent while
+//! nothing changed since a pass without actions.
 
 use std::sync::Arc;
 
@@ -75,7 +75,8 @@ pub(super) fn input(
         let endpoint = cluster_endpoint(controller.base.stores(), &own, Some(spec), initialized_by);
         own_server(endpoint, known.authorities.as_deref())
     };
-    // the kubeconfig Secret of a Cluster with this name would have the name of our consumers' Secret
+    // the kubeconfig Secret of a Cluster with this name would have the name of our consumers'
+    // Secret
     let rival = format!("{}-profile", cluster.name_any());
     let rival = controller.base.stores().clusters.get(&own, &rival);
     Input {
@@ -92,7 +93,8 @@ pub(super) fn input(
     }
 }
 
-/// The state of the Secret of consumers in the watch, which it follows until the Cluster is deleted.
+/// The state of the Secret of consumers in the watch, which it follows until the Cluster is
+/// deleted.
 fn secret_seen(controller: &ClusterProfiles, cluster: &Cluster) -> SecretSeen {
     if cluster.metadata.deletion_timestamp.is_some() {
         return SecretSeen::Untold;
@@ -132,11 +134,12 @@ fn own_server(
     })
 }
 
-/// Observes the workload cluster, the Secret of its consumers and its profiles, if they may have changed.
+/// Observes the workload cluster, the Secret of its consumers and its profiles, if they may have
+/// changed.
 ///
 /// # Errors
-/// `ReconcileError::Api` when the Secret or the profiles cannot be read; `Other` when the kubeconfig cannot be
-/// rendered.
+/// `ReconcileError::Api` when the Secret or the profiles cannot be read; `Other` when the
+/// kubeconfig cannot be rendered.
 pub async fn observe(
     client: &Client,
     memory: &Memory,
@@ -174,7 +177,8 @@ pub async fn observe(
     })
 }
 
-/// Whether a profile may have to be created: only a list shows whether another manager's profile still exists.
+/// Whether a profile may have to be created: only a list shows whether another manager's profile
+/// still exists.
 fn makes_one(observed: &Observed, known: &Profiles) -> bool {
     let is_open = observed.kubeconfig.is_some() || observed.secret.is_some();
     is_open && !known.are_ours(&observed.namespaces)
@@ -243,8 +247,8 @@ fn text(
     })
 }
 
-/// The Secret with the name of the consumers' one. If the watch does not show it, it is written with a create request,
-/// which fails if it exists.
+/// The Secret with the name of the consumers' one. If the watch does not show it, it is written
+/// with a create request, which fails if it exists.
 async fn secret(client: &Client, input: &Input) -> Result<Option<Secret>, ReconcileError> {
     if matches!(
         input.secret,

@@ -21,8 +21,8 @@ use tatara_core::finalizers;
 /// Performs one action. The next pass observes the result at once.
 ///
 /// # Errors
-/// `ReconcileError::Conflict` when an object was modified concurrently; `Api` when the API server fails. Answers 400,
-/// 403, 404 and 422 for a profile are returned as [`ActionOutcome::Refused`].
+/// `ReconcileError::Conflict` when an object was modified concurrently; `Api` when the API server
+/// fails. Answers 400, 403, 404 and 422 for a profile are returned as [`ActionOutcome::Refused`].
 pub async fn perform(
     engine: &Engine,
     memory: &Memory,
@@ -82,8 +82,8 @@ pub async fn perform(
     Ok(ActionOutcome::LookAgain(Duration::ZERO))
 }
 
-/// Creates the `ServiceAccount` for consumers. A refusal by the workload cluster is no error of the pass: the profile
-/// stays and reports it, and the next query of the workload cluster retries it.
+/// Creates the `ServiceAccount` for consumers. A refusal by the workload cluster is no error of the
+/// pass: the profile stays and reports it, and the next query of the workload cluster retries it.
 async fn make_account(memory: &Memory, seen: &ProfileView) -> ActionOutcome {
     let Some(workload) = &seen.workload else {
         return ActionOutcome::Yes;
@@ -140,7 +140,8 @@ fn refusal(
     })
 }
 
-/// Applies the object, then its status, which without an object is answered with 404. Returns the written object.
+/// Applies the object, then its status, which without an object is answered with 404. Returns the
+/// written object.
 async fn publish(
     client: &Client,
     namespace: &str,

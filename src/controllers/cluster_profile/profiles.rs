@@ -21,7 +21,8 @@ pub(super) struct Profiles {
     pub(super) versions: BTreeMap<String, String>,
 }
 
-/// Reads the profiles with the Cluster's name that have its labels, in any namespace, or are in `namespaces`.
+/// Reads the profiles with the Cluster's name that have its labels, in any namespace, or are in
+/// `namespaces`.
 ///
 /// # Errors
 /// `ReconcileError::Api` when the list fails, except with 404: then ClusterProfiles are not served.

@@ -20,8 +20,8 @@ pub(super) struct WorkloadAnswer {
     pub(super) problem: Option<String>,
 }
 
-/// Queries a workload cluster for its properties and for the token of its consumers. Without a response the answer is
-/// empty except for the problem, which the profile reports.
+/// Queries a workload cluster for its properties and for the token of its consumers. Without a
+/// response the answer is empty except for the problem, which the profile reports.
 pub(super) async fn ask(workload: &Client) -> WorkloadAnswer {
     let asking = async {
         let properties = properties::list(workload).await?;
@@ -40,7 +40,8 @@ pub(super) async fn ask(workload: &Client) -> WorkloadAnswer {
     }
 }
 
-/// Creates or repairs the `ServiceAccount` of consumers. Returns what the workload cluster refused, for messages.
+/// Creates or repairs the `ServiceAccount` of consumers. Returns what the workload cluster refused,
+/// for messages.
 ///
 /// # Errors
 /// Why the workload cluster did not respond in time.

@@ -24,8 +24,8 @@ pub struct Answers {
 }
 
 impl ControlPlanes {
-    /// Asks API server, controller manager and scheduler of all machines of a control plane, but of one on which kubeadm
-    /// starts them.
+    /// Asks API server, controller manager and scheduler of all machines of a control plane, but of
+    /// one on which kubeadm starts them.
     pub async fn ask_components(&self, cluster: &Cluster) -> Vec<Answers> {
         self.ask_those(cluster, |_| true).await
     }
@@ -74,8 +74,8 @@ impl ControlPlanes {
         }
     }
 
-    /// Remembers what the answers of all add up to. `members`: its etcd, read meanwhile. The Machines of which something else
-    /// is to be read are woken.
+    /// Remembers what the answers of all add up to. `members`: its etcd, read meanwhile. The
+    /// Machines of which something else is to be read are woken.
     pub fn remember(
         &self,
         cluster: &Cluster,
@@ -134,8 +134,8 @@ impl ControlPlanes {
     }
 }
 
-/// The version of one that does not answer now: what it said last, also before a restart of ours. Of one that is being deleted
-/// nothing is expected any more.
+/// The version of one that does not answer now: what it said last, also before a restart of ours.
+/// Of one that is being deleted nothing is expected any more.
 fn said(machine: &Machine, known: &Components) -> Option<String> {
     if machine.metadata.deletion_timestamp.is_some() {
         return None;

@@ -14,7 +14,8 @@ use tatara_core::api::Cluster;
 use tatara_core::control_plane::peers::Connections;
 use tatara_core::control_plane::{MemberHealth, MemberId, Members, quorum};
 
-/// A list this old is still what is read now: the turn is returned on it, which removes and stops nothing.
+/// A list this old is still what is read now: the turn is returned on it, which removes and stops
+/// nothing.
 const JUST_NOW: SignedDuration = SignedDuration::from_secs(1);
 
 /// Why a change of the members was not made: nobody could be asked for it, or all refuse.
@@ -25,13 +26,14 @@ pub struct Silence(pub String);
 struct Unread {
     /// What each machine answers.
     why: String,
-    /// The Machines whose member serves and knows no leader, where no other one does: the quorum is lost.
+    /// The Machines whose member serves and knows no leader, where no other one does: the quorum is
+    /// lost.
     leaderless: Vec<String>,
 }
 
 impl ControlPlanes {
-    /// The members, from a list that the quorum confirms, with the health of each; remembers what was read. News wakes the
-    /// control-plane Machines, which wait for it.
+    /// The members, from a list that the quorum confirms, with the health of each; remembers what
+    /// was read. News wakes the control-plane Machines, which wait for it.
     ///
     /// # Errors
     /// No machine of the control plane gives such a list: what each answers.
@@ -71,7 +73,8 @@ impl ControlPlanes {
         read
     }
 
-    /// What was read within the last second, by another action of the same pass; else [`Self::look`].
+    /// What was read within the last second, by another action of the same pass; else
+    /// [`Self::look`].
     ///
     /// # Errors
     /// Those of [`Self::look`].

@@ -1,5 +1,5 @@
-//! The control planes of workload clusters, asked through their machines: their components listen there, and are reached
-//! over the SSH connection of each.
+//! The control planes of workload clusters, asked through their machines: their components listen
+//! there, and are reached over the SSH connection of each.
 
 mod components;
 mod etcd_endpoint;

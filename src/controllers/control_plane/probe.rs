@@ -24,9 +24,11 @@ use tatara_core::control_plane::component::{Answer, Component};
 
 /// Time limit of a question. A machine that is off takes all of it.
 const LIMIT: Duration = Duration::from_secs(4);
-/// A name that kubeadm writes into the certificate of each API server; the address behind a tunnel is not in it.
+/// A name that kubeadm writes into the certificate of each API server; the address behind a tunnel
+/// is not in it.
 const SERVER_NAME: &str = "kubernetes";
-/// Common name of our client certificate: of no group, for what every authenticated client may read.
+/// Common name of our client certificate: of no group, for what every authenticated client may
+/// read.
 const CLIENT: &str = "tatara-probe";
 /// The ports on 127.0.0.1 in kubeadm's manifests.
 const CONTROLLER_MANAGER_PORT: u16 = 10257;
@@ -172,8 +174,9 @@ impl<'a> Probes<'a> {
             Err(error) => return unasked(error.to_string()),
         };
         let mut config = client_config(kube::Config::new(url));
-        // each makes a certificate of its own when it starts, which nobody can verify; the SSH connection is verified, ends
-        // at the loopback address of that machine, and no credential is sent
+        // each makes a certificate of its own when it starts, which nobody can verify; the SSH
+        // connection is verified, ends at the loopback address of that machine, and no credential
+        // is sent
         config.accept_invalid_certs = true;
         match self.client(server, config, port).await {
             Err(why) => unasked(why),
@@ -281,7 +284,8 @@ async fn get(client: &kube::Client, path: &str) -> Asked {
     })
 }
 
-/// Why the SSH connection failed, or its server allows no tunnels; `Ok` for a closed port, which is an answer.
+/// Why the SSH connection failed, or its server allows no tunnels; `Ok` for a closed port, which is
+/// an answer.
 fn route_error(error: &(dyn StdError + 'static)) -> Option<Result<(), String>> {
     let mut next = Some(error);
     while let Some(error) = next {

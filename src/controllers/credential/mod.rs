@@ -1,5 +1,6 @@
-//! Credentials of hosts, of their BMCs and of gateways: protected with a finalizer while a claimed host, or a
-//! Hypervisor with Machines, uses them. Without them that host could not be reset, nor those virtual machines deleted.
+//! Credentials of hosts, of their BMCs and of gateways: protected with a finalizer while a claimed
+//! host, or a Hypervisor with Machines, uses them. Without them that host could not be reset, nor
+//! those virtual machines deleted.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,7 +3,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::manager::plane_tests::{ApiServer, Plane, cluster, nodes};
 
-/// Whether a Machine counts as begun that says nothing of a Node, in a namespace with a Cluster of these Nodes.
+/// Whether a Machine counts as begun that says nothing of a Node, in a namespace with a Cluster of
+/// these Nodes.
 async fn is_begun_beside(items: &[Value]) -> bool {
     let plane = Plane::of(&ApiServer::default());
     let cluster = cluster();

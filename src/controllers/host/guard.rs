@@ -1,4 +1,5 @@
-//! What is read of the Clusters whose control plane may be on a host: see [`tatara_core::host::guard`].
+//! What is read of the Clusters whose control plane may be on a host: see
+//! [`tatara_core::host::guard`].
 
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
@@ -41,12 +42,13 @@ pub fn known(controller: &Hosts, host: &Host, contact: &Contact) -> Vec<ControlP
         .collect()
 }
 
-/// Requires that no control plane of a Cluster that is not being deleted is on the host, read live: no member of its etcd
-/// is; where no list of the members can be read, none is recorded for the host's claim.
+/// Requires that no control plane of a Cluster that is not being deleted is on the host, read live:
+/// no member of its etcd is; where no list of the members can be read, none is recorded for the
+/// host's claim.
 ///
 /// # Errors
-/// `ReconcileError::Conflict` when one is; `Other` when etcd gives no list of its members; `Api` when the Clusters or their CA
-/// Secrets cannot be read.
+/// `ReconcileError::Conflict` when one is; `Other` when etcd gives no list of its members; `Api`
+/// when the Clusters or their CA Secrets cannot be read.
 pub async fn must_have_none(
     controller: &Hosts,
     (host, contact): (&Host, &Contact),

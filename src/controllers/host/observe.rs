@@ -1,4 +1,5 @@
-//! Gathers the facts for a pass over a Host. The host is contacted unless its Machine's controller does so.
+//! Gathers the facts for a pass over a Host. The host is contacted unless its Machine's controller
+//! does so.
 
 use std::sync::Arc;
 
@@ -122,7 +123,8 @@ fn facts(contact: &Contact) -> Option<&HostFacts> {
     }
 }
 
-/// Whether the condition Clean of a claimed Host is outdated: it is True although its Machine already has a Node.
+/// Whether the condition Clean of a claimed Host is outdated: it is True although its Machine
+/// already has a Node.
 fn is_of_before(host: &Host, machine: Option<&Machine>) -> bool {
     let is_clean = host.status.as_ref().is_some_and(|status| {
         find(&status.conditions, ConditionType::Clean)
@@ -145,8 +147,9 @@ fn stands_in(controller: &Hosts, host: &Host, seen: Option<&HostFacts>) -> Optio
     other.map(|other| other.name_any())
 }
 
-/// The other Host that alone had the marker, of all that have the same claim: it answers, and the Machine says that it runs
-/// there. Else, as after a disk was copied or moved, a person has to find out.
+/// The other Host that alone had the marker, of all that have the same claim: it answers, and the
+/// Machine says that it runs there. Else, as after a disk was copied or moved, a person has to find
+/// out.
 fn marked_rival(controller: &Hosts, host: &Host) -> Option<String> {
     let stores = controller.base.stores();
     let claimant = claim::claimant(host, &controller.base.management)?;
@@ -212,9 +215,10 @@ fn consumer_of(controller: &Hosts, machine: Option<&Machine>) -> Consumer {
     }
 }
 
-/// The control plane whose presence the server proves and whose Cluster has no record of it. If another host has the
-/// private key of the CA as well, a user has to decide which one counts. After its Machine has released the host it
-/// belongs to no Cluster: one created again under the same name may have the same CA.
+/// The control plane whose presence the server proves and whose Cluster has no record of it. If
+/// another host has the private key of the CA as well, a user has to decide which one counts. After
+/// its Machine has released the host it belongs to no Cluster: one created again under the same
+/// name may have the same CA.
 fn unrecorded(controller: &Hosts, host: &Host, seen: &Observation) -> Option<InitProof> {
     let Ownership::Owner(node::Owner { marker, .. }) = &seen.owner else {
         return None;

@@ -28,8 +28,9 @@ use tatara_core::{claim, finalizers};
 /// Performs one action.
 ///
 /// # Errors
-/// `ReconcileError::Conflict` when the Host, its claim or its Machine was modified concurrently, `NotLeading` without
-/// leadership, `Api` when the API server fails, `Other` when a proof is missing or a script cannot be rendered.
+/// `ReconcileError::Conflict` when the Host, its claim or its Machine was modified concurrently,
+/// `NotLeading` without leadership, `Api` when the API server fails, `Other` when a proof is
+/// missing or a script cannot be rendered.
 pub async fn perform(
     controller: &Hosts,
     observed: &Observed,
@@ -154,8 +155,8 @@ fn pod_cidrs(controller: &Hosts, marker: &Marker) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// Deletes the Node of a deleted Machine. The kubelet of a host that was powered on for its reset may have registered
-/// the Node again; the reset has stopped it for good.
+/// Deletes the Node of a deleted Machine. The kubelet of a host that was powered on for its reset
+/// may have registered the Node again; the reset has stopped it for good.
 async fn delete_left_node(controller: &Hosts, owner: &Marker) -> Result<(), ReconcileError> {
     let stores = controller.base.stores();
     let has_machine = stores.machines.by_uid(&owner.uid).is_some();
@@ -221,7 +222,8 @@ async fn free(
     Ok(())
 }
 
-/// Clears the claim, if any, and the installation record of a reinstalled host, and pins its host key.
+/// Clears the claim, if any, and the installation record of a reinstalled host, and pins its host
+/// key.
 async fn free_installed(
     controller: &Hosts,
     observed: &Observed,
@@ -255,8 +257,8 @@ async fn let_go(controller: &Hosts, observed: &Observed) -> Result<(), Reconcile
     Ok(())
 }
 
-/// Removes the finalizer of a Host whose server another Host represents, read live: of two deleted at once, one
-/// remains.
+/// Removes the finalizer of a Host whose server another Host represents, read live: of two deleted
+/// at once, one remains.
 async fn leave_to(
     controller: &Hosts,
     observed: &Observed,
@@ -290,8 +292,9 @@ async fn leave_to(
     let_go(controller, observed).await
 }
 
-/// Completes what its Machine may have left open, as one deleted before its host was reset: the control-plane turn, and
-/// a Node that was registered again when the host was powered on for its reset.
+/// Completes what its Machine may have left open, as one deleted before its host was reset: the
+/// control-plane turn, and a Node that was registered again when the host was powered on for its
+/// reset.
 async fn settle(
     controller: &Hosts,
     observed: &Observed,

@@ -4,7 +4,8 @@ use serde_json::json;
 use super::*;
 use crate::manager::plane_tests::{ApiServer, Plane, cluster, nodes};
 
-/// What comes of the deletion of the Node that a Machine left, in a Cluster of these Nodes; and what was deleted.
+/// What comes of the deletion of the Node that a Machine left, in a Cluster of these Nodes; and
+/// what was deleted.
 async fn deleted(items: &[Value]) -> (Result<(), ReconcileError>, Vec<String>) {
     let plane = Plane::of(&ApiServer::default());
     let cluster = cluster();

@@ -1,5 +1,5 @@
-//! When the BMC of a Host is contacted: when the host does not answer, when it was last reported off, and
-//! once with new BMC settings. Never while the host is healthy.
+//! When the BMC of a Host is contacted: when the host does not answer, when it was last reported
+//! off, and once with new BMC settings. Never while the host is healthy.
 
 use std::time::Duration;
 
@@ -20,8 +20,9 @@ const TRY_AGAIN: Duration = Duration::from_mins(5);
 pub struct Stands {
     /// It was off at the last reading.
     pub is_off: bool,
-    /// It stays off: free and powered off by us. The reading of a fenced host is verified soon: its Machine deletes its
-    /// Node on that basis, and an operator or a restored mains supply may have powered it on.
+    /// It stays off: free and powered off by us. The reading of a fenced host is verified soon: its
+    /// Machine deletes its Node on that basis, and an operator or a restored mains supply may have
+    /// powered it on.
     pub is_left: bool,
 }
 
@@ -44,8 +45,8 @@ impl Stands {
     }
 }
 
-/// Whether the Machine that holds a host reports it unreachable, or the host was unreachable when it was last
-/// contacted.
+/// Whether the Machine that holds a host reports it unreachable, or the host was unreachable when
+/// it was last contacted.
 pub fn is_missed(host: &Host, machine: Option<&Machine>) -> bool {
     let (Some(_), Some(status)) = (&host.spec.bmc, &host.status) else {
         return false;
@@ -69,7 +70,8 @@ pub fn is_missed(host: &Host, machine: Option<&Machine>) -> bool {
         )
 }
 
-/// Observes the host; reads its BMC before if the host was off, and after if the host does not answer.
+/// Observes the host; reads its BMC before if the host was off, and after if the host does not
+/// answer.
 pub async fn ask(
     controller: &Hosts,
     host: &Host,

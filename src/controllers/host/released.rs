@@ -10,8 +10,8 @@ use tatara_core::api::{Cluster, Host, Machine};
 use tatara_core::host::Observed;
 use tatara_core::host::released::{goes, is_released};
 
-/// Requires that the host, read live, is still released by its Machine, and that this Machine is deleted or
-/// being deleted.
+/// Requires that the host, read live, is still released by its Machine, and that this Machine is
+/// deleted or being deleted.
 ///
 /// # Errors
 /// `ReconcileError::Conflict` otherwise; `Api` when the Host or the Machine cannot be read.
@@ -47,7 +47,8 @@ pub fn cluster_that_goes(controller: &Hosts, host: &Host) -> Option<Arc<Cluster>
     goes(&cluster).then_some(cluster)
 }
 
-/// Requires that the Cluster that the claim of the Host names is being deleted, read live: the same one, by its UID.
+/// Requires that the Cluster that the claim of the Host names is being deleted, read live: the same
+/// one, by its UID.
 ///
 /// # Errors
 /// `ReconcileError::Conflict` otherwise; `Api` when the Cluster cannot be read.

@@ -17,12 +17,13 @@ fn wish(switch: Switch) -> Wish {
     }
 }
 
-/// Changes the power through the BMC, and waits until the BMC reports it. The result is stored, and the next pass
-/// observes it.
+/// Changes the power through the BMC, and waits until the BMC reports it. The result is stored, and
+/// the next pass observes it.
 ///
 /// # Errors
-/// `ReconcileError::Conflict` when the Host was modified, or, for a fence, has a recorded control plane; `Api` when an
-/// object cannot be read; `NotLeading` without leadership. An error of the BMC is published as an Event.
+/// `ReconcileError::Conflict` when the Host was modified, or, for a fence, has a recorded control
+/// plane; `Api` when an object cannot be read; `NotLeading` without leadership. An error of the BMC
+/// is published as an Event.
 pub async fn switch(
     controller: &Hosts,
     observed: &Observed,

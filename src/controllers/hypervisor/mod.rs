@@ -1,4 +1,5 @@
-//! A Hypervisor: reachable, and its capacity. Its virtual machines are managed by the controller of Machines.
+//! A Hypervisor: reachable, and its capacity. Its virtual machines are managed by the controller of
+//! Machines.
 
 mod observe;
 mod perform;

@@ -19,11 +19,12 @@ use tatara_core::proof::Ended;
 /// Interval to the pass after an attempted deletion, which reports the result.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Deletes the virtual machine of an abandoned Machine, unless the Machine exists: then its own deletion continues.
+/// Deletes the virtual machine of an abandoned Machine, unless the Machine exists: then its own
+/// deletion continues.
 ///
 /// # Errors
-/// `ReconcileError::Api` when the Machine or the Hypervisor cannot be read or written, `Conflict` when the record
-/// changed. An error of the gateway is counted as a failed attempt.
+/// `ReconcileError::Api` when the Machine or the Hypervisor cannot be read or written, `Conflict`
+/// when the record changed. An error of the gateway is counted as a failed attempt.
 pub async fn end(
     controller: &Hypervisors,
     hypervisor: &Hypervisor,
@@ -66,7 +67,8 @@ async fn exists(
     Ok(live::exists(uid, is_stored, live.as_deref()))
 }
 
-/// Deletes one virtual machine of ours with its disks, and verifies its absence. The error says why this failed.
+/// Deletes one virtual machine of ours with its disks, and verifies its absence. The error says why
+/// this failed.
 async fn ended(
     controller: &Hypervisors,
     client: &Client,

@@ -1,4 +1,5 @@
-//! What is read live of etcd just before a control-plane machine joins it, leaves it, or returns its turn.
+//! What is read live of etcd just before a control-plane machine joins it, leaves it, or returns
+//! its turn.
 
 use std::sync::Arc;
 
@@ -19,8 +20,8 @@ use tatara_core::machine::plan::update;
 use tatara_core::node::JobKind;
 use tatara_core::proof::TurnIsOver;
 
-/// Requires that etcd takes one more member, that the Machine still has the turn, and that kubeadm has recorded its version. A
-/// finding says why it may not join now.
+/// Requires that etcd takes one more member, that the Machine still has the turn, and that kubeadm
+/// has recorded its version. A finding says why it may not join now.
 ///
 /// # Errors
 /// Those of [`turn::hold`] and [`record::prepare`].
@@ -60,8 +61,8 @@ pub(super) async fn await_record(
     Ok(not_yet(refused))
 }
 
-/// Requires that etcd can do without the member of the Machine for a while, that the Machine still has the turn, and that what
-/// kubeadm renders static pods by is the Cluster's.
+/// Requires that etcd can do without the member of the Machine for a while, that the Machine still
+/// has the turn, and that what kubeadm renders static pods by is the Cluster's.
 ///
 /// # Errors
 /// Those of [`turn::hold`] and [`record::before_update`].
@@ -135,7 +136,8 @@ async fn begin_removal(
     Ok(removed)
 }
 
-/// Requires, before the place of a Machine is released, that etcd has no member of it. A finding says what it has.
+/// Requires, before the place of a Machine is released, that etcd has no member of it. A finding
+/// says what it has.
 ///
 /// # Errors
 /// `ReconcileError::Other` when the Cluster was deleted.
@@ -151,7 +153,8 @@ pub(super) async fn may_release(
     Ok(live::etcd::may_release(observed, listed(&members)).err())
 }
 
-/// Requires that the components of the control plane on its machine serve now, its etcd member among them.
+/// Requires that the components of the control plane on its machine serve now, its etcd member
+/// among them.
 ///
 /// # Errors
 /// `ReconcileError::Other` when the Cluster was deleted.

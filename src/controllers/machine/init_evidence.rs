@@ -1,5 +1,6 @@
-//! What is asked, just before the turn is taken and before init is started, for evidence that another Machine has run `kubeadm
-//! init` for a Cluster: see [`tatara_core::machine::live::init_evidence`].
+//! What is asked, just before the turn is taken and before init is started, for evidence that
+//! another Machine has run `kubeadm init` for a Cluster: see
+//! [`tatara_core::machine::live::init_evidence`].
 
 use std::sync::Arc;
 
@@ -52,7 +53,8 @@ pub async fn ask(turns: &Turns, observed: &Observed) -> Option<Finding> {
     }
 }
 
-/// Name of the Host that this Machine holds. Other Hosts may have its UID in a claim that was edited.
+/// Name of the Host that this Machine holds. Other Hosts may have its UID in a claim that was
+/// edited.
 fn own(observed: &Observed) -> Option<&String> {
     match &observed.placement {
         Placement::Held(held) if observed.virtual_machine.is_none() => Some(&held.name),
@@ -60,8 +62,8 @@ fn own(observed: &Observed) -> Option<&String> {
     }
 }
 
-/// Contacts the hosts that were not contacted since this process started. Results, also failures, are recorded
-/// immediately.
+/// Contacts the hosts that were not contacted since this process started. Results, also failures,
+/// are recorded immediately.
 async fn ask_new(turns: &Turns, hosts: &[Arc<Host>]) {
     let mut new = hosts.to_vec();
     new.retain(|host| {

@@ -64,7 +64,8 @@ pub struct Machines {
     pub outcomes: Outcomes,
     /// Bootstrap tokens that were created: the name of the Secret in the workload cluster.
     pub tokens: ByUid<String>,
-    /// Identity of the unit of kind Address that was last seen to have succeeded, by UID of the Machine.
+    /// Identity of the unit of kind Address that was last seen to have succeeded, by UID of the
+    /// Machine.
     pub addresses: ByUid<String>,
     /// What the host of a control plane showed when it was asked last, by UID of the Machine.
     pub looks: ByUid<LastLook>,

@@ -1,5 +1,5 @@
-//! Operations on the Node of a Machine, in its workload cluster. What is read live before decides nothing here: see
-//! [`tatara_core::machine::live::node`].
+//! Operations on the Node of a Machine, in its workload cluster. What is read live before decides
+//! nothing here: see [`tatara_core::machine::live::node`].
 
 use std::sync::Arc;
 
@@ -34,7 +34,8 @@ fn connected(
 /// Updates labels, annotations and taints of the Node from the Machine.
 ///
 /// # Errors
-/// `ReconcileError::Other` when the workload cluster is not connected, or refuses the update or does not answer.
+/// `ReconcileError::Other` when the workload cluster is not connected, or refuses the update or
+/// does not answer.
 pub async fn update_node(
     controller: &Machines,
     observed: &Observed,
@@ -63,7 +64,8 @@ async fn change(
 /// One step of a drain: cordons, evicts, and reports the remaining pods.
 ///
 /// # Errors
-/// `ReconcileError::Other` when the workload cluster is not connected, or refuses a request or does not answer.
+/// `ReconcileError::Other` when the workload cluster is not connected, or refuses a request or does
+/// not answer.
 pub async fn drain(
     controller: &Machines,
     observed: &Observed,
@@ -129,7 +131,8 @@ fn facts<'a>(
     }
 }
 
-/// Cordons the Node; for an update, if none is drained that excludes it, read live. A finding says which one is.
+/// Cordons the Node; for an update, if none is drained that excludes it, read live. A finding says
+/// which one is.
 async fn cordon(
     controller: &Machines,
     observed: &Observed,
@@ -166,7 +169,8 @@ async fn cordon(
     Ok(None)
 }
 
-/// Uncordons the Node, if it was cordoned by Tatara. What else a control plane that stays needs does not depend on it.
+/// Uncordons the Node, if it was cordoned by Tatara. What else a control plane that stays needs
+/// does not depend on it.
 pub async fn uncordon(
     controller: &Machines,
     observed: &Observed,
@@ -181,7 +185,8 @@ pub async fn uncordon(
 /// Whether all volumes are detached, or `nodeVolumeDetachTimeoutSeconds` has expired.
 ///
 /// # Errors
-/// `ReconcileError::Other` when the workload cluster is not connected, or the volumes cannot be read.
+/// `ReconcileError::Other` when the workload cluster is not connected, or the volumes cannot be
+/// read.
 pub async fn await_volumes(
     controller: &Machines,
     observed: &Observed,
@@ -202,7 +207,8 @@ pub async fn await_volumes(
 /// Deletes the Node, if its UID is unchanged.
 ///
 /// # Errors
-/// `ReconcileError::Other` when `over` is about another Machine, or the workload cluster is not connected or refuses.
+/// `ReconcileError::Other` when `over` is about another Machine, or the workload cluster is not
+/// connected or refuses.
 pub async fn delete_node(
     controller: &Machines,
     observed: &Observed,
@@ -218,10 +224,12 @@ pub async fn delete_node(
     Ok(ActionOutcome::Yes)
 }
 
-/// Deletes the Node of a Machine that does not exist, if its UID is unchanged and it is not Ready, read live.
+/// Deletes the Node of a Machine that does not exist, if its UID is unchanged and it is not Ready,
+/// read live.
 ///
 /// # Errors
-/// `ReconcileError::Other` when the workload cluster is not connected, or refuses a request or does not answer.
+/// `ReconcileError::Other` when the workload cluster is not connected, or refuses a request or does
+/// not answer.
 pub async fn delete_left_node(
     controller: &Machines,
     observed: &Observed,

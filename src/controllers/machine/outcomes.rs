@@ -1,5 +1,5 @@
-//! Results of the last attempt at a plan's actions, while they are incomplete. Kept in memory, so that the expectation
-//! of a plan does not overwrite the known result in every pass.
+//! Results of the last attempt at a plan's actions, while they are incomplete. Kept in memory, so
+//! that the expectation of a plan does not overwrite the known result in every pass.
 
 use crate::memory::ByUid;
 use tatara_core::api::conditions::Finding;

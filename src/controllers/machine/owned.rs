@@ -1,5 +1,5 @@
-//! What the spec of a Cluster owns in kubeadm's record is compared before the record is used; what was set back is told on the
-//! Cluster.
+//! What the spec of a Cluster owns in kubeadm's record is compared before the record is used; what
+//! was set back is told on the Cluster.
 
 use super::Machines;
 use crate::engine::{ReconcileError, patch};
@@ -11,7 +11,8 @@ use tatara_core::machine::plan::recorded::set_back;
 use tatara_core::machine::{Observed, ObservedCluster};
 use tatara_core::settings;
 
-/// The record with what the Cluster's spec owns as it is there, if it is not. An inner error says why that cannot be told.
+/// The record with what the Cluster's spec owns as it is there, if it is not. An inner error says
+/// why that cannot be told.
 ///
 /// # Errors
 /// `ReconcileError::Api` or `Conflict` if the Cluster cannot be read.

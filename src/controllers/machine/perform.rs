@@ -1,5 +1,5 @@
-//! Performs the actions of a plan. What is read live before decides nothing here: see [`tatara_core::machine::live`]. Every action
-//! is idempotent.
+//! Performs the actions of a plan. What is read live before decides nothing here: see
+//! [`tatara_core::machine::live`]. Every action is idempotent.
 
 use kube::{Api, ResourceExt};
 use serde_json::json;
@@ -23,8 +23,9 @@ use tatara_core::proof::Over;
 /// Performs one action.
 ///
 /// # Errors
-/// `ReconcileError::Conflict` when an object was modified concurrently, `NotLeading` without leadership, `Api` when the
-/// API server fails, `Other` when a proof is missing or the workload cluster fails.
+/// `ReconcileError::Conflict` when an object was modified concurrently, `NotLeading` without
+/// leadership, `Api` when the API server fails, `Other` when a proof is missing or the workload
+/// cluster fails.
 pub async fn perform(
     controller: &Machines,
     observed: &Observed,
@@ -187,7 +188,8 @@ async fn start(
     launch(controller, observed, server, &unit).await
 }
 
-/// Its step checks, just before and just after, that an API server of another control plane answers, and holds the address.
+/// Its step checks, just before and just after, that an API server of another control plane
+/// answers, and holds the address.
 async fn give_address(
     controller: &Machines,
     observed: &Observed,
@@ -265,8 +267,8 @@ async fn follow(
     Ok(ActionOutcome::Yes)
 }
 
-/// Whether what the host shows of an update is of another version, or of another unit of its kind: its failure is none of the one
-/// that is started.
+/// Whether what the host shows of an update is of another version, or of another unit of its kind:
+/// its failure is none of the one that is started.
 fn is_other(observed: &Observed, job: &Job, started: Option<&Unit>) -> bool {
     let identity = match job.kind {
         JobKind::Address => started.map(Unit::identity),

@@ -1,7 +1,9 @@
-//! kubeadm's record of the cluster (ConfigMap `kubeadm-config`) has the version of a control plane before that joins.
+//! kubeadm's record of the cluster (ConfigMap `kubeadm-config`) has the version of a control plane
+//! before that joins.
 //!
-//! Here and not by `kubeadm init phase upload-config` on the newcomer: that has no credentials before it has joined. What changes:
-//! [`live`]. A worker joins with a kubeadm of the minor version that stands there.
+//! Here and not by `kubeadm init phase upload-config` on the newcomer: that has no credentials
+//! before it has joined. What changes: [`live`]. A worker joins with a kubeadm of the minor version
+//! that stands there.
 
 use std::sync::Arc;
 
@@ -26,7 +28,8 @@ use tatara_core::machine::live::record::{self as live, Fit, JoinFacts, Recorded,
 use tatara_core::machine::{Lookup, Observed};
 use tatara_core::node::JobKind;
 
-/// What kubeadm has recorded of a Cluster, as it was last read beside the version that the Cluster has.
+/// What kubeadm has recorded of a Cluster, as it was last read beside the version that the Cluster
+/// has.
 pub(super) fn known(workloads: &Workloads, cluster: &Cluster) -> Option<KubernetesVersion> {
     let known = workloads.known.get(&cluster.uid().unwrap_or_default());
     known.recorded_of(cluster)
@@ -40,9 +43,10 @@ fn note(controller: &Machines, cluster: &Cluster, version: KubernetesVersion) {
     known.update(&uid, |known| known.note_recorded(cluster, version));
 }
 
-/// Requires that the host of a worker is prepared with a kubeadm of the minor version that is recorded now. That is read before
-/// each join; before a preparation only if it is not the first one and nothing is known of the record, as after a restart. A
-/// finding says why the job is not started.
+/// Requires that the host of a worker is prepared with a kubeadm of the minor version that is
+/// recorded now. That is read before each join; before a preparation only if it is not the first
+/// one and nothing is known of the record, as after a restart. A finding says why the job is not
+/// started.
 ///
 /// # Errors
 /// `ReconcileError::Other` when the Cluster was deleted.
@@ -86,7 +90,8 @@ async fn recorded(controller: &Machines, cluster: &Cluster) -> Recorded {
     }
 }
 
-/// Why kubeadm's record does not let the Machine join, before it takes the turn for that. Nothing is written.
+/// Why kubeadm's record does not let the Machine join, before it takes the turn for that. Nothing
+/// is written.
 ///
 /// # Errors
 /// `ReconcileError::Other` when the workload cluster does not answer.
@@ -105,8 +110,8 @@ pub(super) async fn refuses(
 /// Brings the record to the version of this Machine. A finding says why the Machine may not join.
 ///
 /// # Errors
-/// `ReconcileError::Other` when the workload cluster does not answer or the record was changed meanwhile; `Conflict`, `Api`
-/// and `NotLeading` as for any write on the Cluster.
+/// `ReconcileError::Other` when the workload cluster does not answer or the record was changed
+/// meanwhile; `Conflict`, `Api` and `NotLeading` as for any write on the Cluster.
 pub(super) async fn prepare(
     controller: &Machines,
     observed: &Observed,
@@ -185,11 +190,12 @@ async fn judge(
     }))
 }
 
-/// Sets back what the Cluster's spec owns, before kubeadm renders static pods by it. A finding says why that cannot be told.
+/// Sets back what the Cluster's spec owns, before kubeadm renders static pods by it. A finding says
+/// why that cannot be told.
 ///
 /// # Errors
-/// `ReconcileError::Other` when the workload cluster does not answer or the record was changed meanwhile; `NotLeading` without
-/// leadership.
+/// `ReconcileError::Other` when the workload cluster does not answer or the record was changed
+/// meanwhile; `NotLeading` without leadership.
 pub(super) async fn before_update(
     controller: &Machines,
     observed: &Observed,

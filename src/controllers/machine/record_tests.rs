@@ -59,7 +59,8 @@ struct Came {
     events: Vec<Value>,
 }
 
-/// A control-plane Machine of v1.36.3 finds this record; the API server has these annotations on the Cluster by then.
+/// A control-plane Machine of v1.36.3 finds this record; the API server has these annotations on
+/// the Cluster by then.
 async fn came(before: Before, document: &str, live: &Value) -> Came {
     let management = ApiServer::of([(CLUSTER, cluster(live))]);
     let record = json!({

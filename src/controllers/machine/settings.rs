@@ -1,4 +1,5 @@
-//! The settings that a node has, recorded on its Machine; and whose node follows those of its Cluster next.
+//! The settings that a node has, recorded on its Machine; and whose node follows those of its
+//! Cluster next.
 
 use std::sync::Arc;
 
@@ -19,7 +20,8 @@ use tatara_core::node::JobKind;
 use tatara_core::planner::settings::next_to_follow;
 use tatara_core::{Key, settings};
 
-/// Records the settings that the node is about to be created with; of a control plane that is initialized, on its Cluster too.
+/// Records the settings that the node is about to be created with; of a control plane that is
+/// initialized, on its Cluster too.
 ///
 /// # Errors
 /// `ReconcileError::Conflict`, `Api` and `NotLeading` as for any write.

@@ -1,5 +1,6 @@
-//! The control-plane turn, and the record that a control plane exists: read live, and changed one write at a time as
-//! [`tatara_core::control_plane::turn`] decides. With compare-and-swap one of two concurrent Machines or managers wins.
+//! The control-plane turn, and the record that a control plane exists: read live, and changed one
+//! write at a time as [`tatara_core::control_plane::turn`] decides. With compare-and-swap one of
+//! two concurrent Machines or managers wins.
 
 use std::sync::Arc;
 
@@ -45,11 +46,13 @@ pub(super) struct Live {
     pub(super) both: Both,
 }
 
-/// Takes the turn of `kubeadm init`, or verifies that this Machine still has it. A finding says why the Machine may not proceed.
+/// Takes the turn of `kubeadm init`, or verifies that this Machine still has it. A finding says why
+/// the Machine may not proceed.
 ///
 /// # Errors
-/// `ReconcileError::Other` when the Cluster was deleted, `Conflict` when the turn was changed concurrently, `Api` when
-/// Cluster or CA Secret cannot be read or written, `NotLeading` without leadership.
+/// `ReconcileError::Other` when the Cluster was deleted, `Conflict` when the turn was changed
+/// concurrently, `Api` when Cluster or CA Secret cannot be read or written, `NotLeading` without
+/// leadership.
 pub async fn take(turns: &Turns, observed: &Observed) -> Result<Option<Finding>, ReconcileError> {
     let cluster = its_cluster(turns, observed)?;
     if let Some(doubt) = init_evidence::ask(turns, observed).await {
@@ -74,10 +77,12 @@ pub async fn grant(turns: &Turns, cluster: &Cluster, to: &Turn) -> Result<(), Re
     Ok(())
 }
 
-/// Verifies that this Machine has the turn that the planner gave it. A finding says who has it instead.
+/// Verifies that this Machine has the turn that the planner gave it. A finding says who has it
+/// instead.
 ///
 /// # Errors
-/// `Conflict` when it has it no more, or the turn was changed concurrently; otherwise those of [`settle`].
+/// `Conflict` when it has it no more, or the turn was changed concurrently; otherwise those of
+/// [`settle`].
 pub async fn hold(
     turns: &Turns,
     observed: &Observed,
@@ -166,8 +171,8 @@ pub async fn record_initialized(
     )
 }
 
-/// Records the control plane of a deleted Machine whose presence a host proves. Contradictions are reported by the
-/// Cluster, and by the Machines that wait for it.
+/// Records the control plane of a deleted Machine whose presence a host proves. Contradictions are
+/// reported by the Cluster, and by the Machines that wait for it.
 ///
 /// # Errors
 /// Those of [`settle`].
@@ -186,8 +191,8 @@ pub async fn record_found(turns: &Turns, made: &InitProof) -> Result<(), Reconci
 /// Completes changes that do not depend on a Machine: see [`turn::settle`].
 ///
 /// # Errors
-/// `ReconcileError::Conflict` when Cluster or CA Secret was modified concurrently, `Api` when one cannot be read or
-/// written, `NotLeading` without leadership.
+/// `ReconcileError::Conflict` when Cluster or CA Secret was modified concurrently, `Api` when one
+/// cannot be read or written, `NotLeading` without leadership.
 pub async fn settle(turns: &Turns, cluster: &Cluster) -> Result<(), ReconcileError> {
     go(turns, cluster, turn::settle).await.map(drop)
 }
@@ -202,7 +207,8 @@ pub fn known(workloads: &Workloads, cluster: &Cluster) -> Option<Both> {
 /// The marks on both, read live.
 ///
 /// # Errors
-/// `ReconcileError::Api` when Cluster or CA Secret cannot be read; `Conflict` when the Cluster was deleted.
+/// `ReconcileError::Api` when Cluster or CA Secret cannot be read; `Conflict` when the Cluster was
+/// deleted.
 pub async fn now(turns: &Turns, cluster: &Cluster) -> Result<Both, ReconcileError> {
     read(turns, cluster).await.map(|live| live.both)
 }
@@ -244,7 +250,8 @@ pub(super) async fn go(
     })
 }
 
-/// Whether the Secret is as it was before the Cluster was read. Else the two may never have been so at the same moment.
+/// Whether the Secret is as it was before the Cluster was read. Else the two may never have been so
+/// at the same moment.
 async fn is_current(turns: &Turns, live: &Live) -> Result<bool, ReconcileError> {
     let Some(secret) = &live.secret else {
         return Ok(true);
@@ -278,8 +285,9 @@ pub(super) async fn read(turns: &Turns, cluster: &Cluster) -> Result<Live, Recon
     })
 }
 
-/// Caches the marks of the CA Secret. A change wakes control-plane Machines that wait for the turn or for the
-/// certificates. The event of the Cluster does not suffice: when a turn is returned, the Secret is written last.
+/// Caches the marks of the CA Secret. A change wakes control-plane Machines that wait for the turn
+/// or for the certificates. The event of the Cluster does not suffice: when a turn is returned, the
+/// Secret is written last.
 pub fn remember(turns: &Turns, cluster: &Cluster, secret: Option<Marks>) {
     let (stores, wakers) = (turns.base.stores(), &turns.base.wakers);
     take_down(&turns.workloads.known, stores, wakers, cluster, secret);

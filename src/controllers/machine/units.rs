@@ -17,13 +17,15 @@ use tatara_core::node::{JobKind, PlannedUnit, Unit};
 
 /// Lifetime of a bootstrap token: a join takes seconds, and a retry gets a new token.
 const TOKEN_LIFE: SignedDuration = SignedDuration::from_mins(15);
-/// How long its signature is waited for. A join without it waits as well, and says what is in the way.
+/// How long its signature is waited for. A join without it waits as well, and says what is in the
+/// way.
 const SIGNED_WITHIN: Duration = Duration::from_secs(10);
 
 /// The unit for this job. The inner error is the finding that blocks it.
 ///
 /// # Errors
-/// `ReconcileError::Other` when a bootstrap token cannot be generated or written to the workload cluster.
+/// `ReconcileError::Other` when a bootstrap token cannot be generated or written to the workload
+/// cluster.
 pub async fn build(
     controller: &Machines,
     observed: &Observed,
@@ -81,8 +83,8 @@ pub async fn build(
     Ok(made.map_err(|problem| no(Reason::InvalidConfiguration, problem)))
 }
 
-/// A new bootstrap token for this Machine in its cluster, with [`TOKEN_LIFE`]; `None` while its API is not
-/// connected.
+/// A new bootstrap token for this Machine in its cluster, with [`TOKEN_LIFE`]; `None` while its API
+/// is not connected.
 async fn token(
     controller: &Machines,
     observed: &Observed,

@@ -1,4 +1,5 @@
-//! Turns of Machines that do not exist, and that of a Cluster itself, as [`tatara_core::machine::live::vacant`] decides.
+//! Turns of Machines that do not exist, and that of a Cluster itself, as
+//! [`tatara_core::machine::live::vacant`] decides.
 
 use kube::{Api, ResourceExt};
 use serde_json::json;
@@ -13,12 +14,14 @@ use tatara_core::control_plane::turn as marks;
 use tatara_core::machine::live::vacant::{self as live, Held};
 use tatara_core::node::Marker;
 
-/// Verifies that the Cluster itself has the turn, to remove an etcd member that belongs to no Machine; returns who has it instead.
-/// [`give_back`] returns it, also after a manager that was stopped: no Machine has the UID of a Cluster.
+/// Verifies that the Cluster itself has the turn, to remove an etcd member that belongs to no
+/// Machine; returns who has it instead. [`give_back`] returns it, also after a manager that was
+/// stopped: no Machine has the UID of a Cluster.
 ///
 /// # Errors
-/// `ReconcileError::Conflict` when Cluster or CA Secret was modified concurrently or they contradict each other, `Api` when one
-/// cannot be read or written, `NotLeading` without leadership.
+/// `ReconcileError::Conflict` when Cluster or CA Secret was modified concurrently or they
+/// contradict each other, `Api` when one cannot be read or written, `NotLeading` without
+/// leadership.
 pub async fn hold(turns: &Turns, cluster: &Cluster) -> Result<Option<Turn>, ReconcileError> {
     let wanted = live::of_cluster(cluster);
     let step = go(turns, cluster, |both| marks::hold(both, &wanted)).await?;
@@ -48,11 +51,12 @@ pub async fn give_back(turns: &Turns, cluster: &Cluster) -> Result<(), Reconcile
     turn::give_back(turns, &owner, &over).await
 }
 
-/// Returns the turn of a deleted Machine if the user asserts on the Cluster, with [`ANNOTATION_HOST_IS_GONE`], that its
-/// host no longer exists. Removes the annotation afterwards.
+/// Returns the turn of a deleted Machine if the user asserts on the Cluster, with
+/// [`ANNOTATION_HOST_IS_GONE`], that its host no longer exists. Removes the annotation afterwards.
 ///
 /// # Errors
-/// `ReconcileError::Api` when the Machine cannot be read; otherwise those of [`turn::give_back`] and [`patch::swap`].
+/// `ReconcileError::Api` when the Machine cannot be read; otherwise those of [`turn::give_back`]
+/// and [`patch::swap`].
 pub async fn give_back_by_act(turns: &Turns, cluster: &Cluster) -> Result<(), ReconcileError> {
     let Live { cluster, both, .. } = read(turns, cluster).await?;
     let says = cluster.annotations().get(ANNOTATION_HOST_IS_GONE);

@@ -63,7 +63,8 @@ pub fn usable(stores: &Stores, namespace: &str, template: &MachineSpec) -> Resul
     }
 }
 
-/// Why no Machine of a template could ever be created. Checked before existing Machines are replaced.
+/// Why no Machine of a template could ever be created. Checked before existing Machines are
+/// replaced.
 fn problem(template: &MachineSpec, value: &Value) -> Option<Why> {
     if let Err(error) = MachineProviderSpec::decode(value) {
         let error = error.to_string();

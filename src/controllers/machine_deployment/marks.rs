@@ -1,5 +1,5 @@
-//! Machines that a user marked to go first, where a scale-down may take from one set or another. The cluster-autoscaler marks one,
-//! and lowers the number right after that.
+//! Machines that a user marked to go first, where a scale-down may take from one set or another.
+//! The cluster-autoscaler marks one, and lowers the number right after that.
 
 use std::sync::Arc;
 
@@ -22,7 +22,8 @@ pub fn shown(stores: &Stores, observed: &mut Observed) {
     }
 }
 
-/// Counts those that exist at this moment: the number that is wanted was read live, and the watch of Machines may be behind it.
+/// Counts those that exist at this moment: the number that is wanted was read live, and the watch
+/// of Machines may be behind it.
 ///
 /// # Errors
 /// `ReconcileError::Api` when the Machines cannot be listed.

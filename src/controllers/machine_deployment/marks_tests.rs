@@ -45,7 +45,8 @@ fn marked(name: &str, set: &str, provider: &str) -> Value {
 const OURS: &str = "tatara.dev";
 const FOREIGN: &str = "other.example";
 
-/// Two marked Machines of set `a`, of which another provider has one, and one of a set that is not the deployment's.
+/// Two marked Machines of set `a`, of which another provider has one, and one of a set that is not
+/// the deployment's.
 fn machines() -> [Value; 3] {
     [
         marked("a-0", "a", OURS),

@@ -1,7 +1,7 @@
 //! Rolls MachineSets from one template to the next, and scales them.
 //!
-//! Decisions use MachineSets, and of Machines only how many there are, which are Ready, and which are marked to go first. From
-//! Machines, it reports the condition of the worst one.
+//! Decisions use MachineSets, and of Machines only how many there are, which are Ready, and which
+//! are marked to go first. From Machines, it reports the condition of the worst one.
 
 mod marks;
 mod orphans;
@@ -105,8 +105,9 @@ impl Controller for MachineDeployments {
         plan::plan(&sight.observed, now)
     }
 
-    /// Every decision depends on all sets, so the plan is repeated with objects read live. Not, once that was done, for more
-    /// workers of the only set that has any: what this process wrote since is in the cache.
+    /// Every decision depends on all sets, so the plan is repeated with objects read live. Not,
+    /// once that was done, for more workers of the only set that has any: what this process wrote
+    /// since is in the cache.
     async fn confirm(
         &self,
         deployment: &Arc<MachineDeployment>,
@@ -231,8 +232,9 @@ fn sight(
     Sight { observed, sets }
 }
 
-/// The deployment and the sets that its selector matches, read live. The other sets of its namespace, whose names are in
-/// use, come from the watch's cache: each of many deployments would read them all.
+/// The deployment and the sets that its selector matches, read live. The other sets of its
+/// namespace, whose names are in use, come from the watch's cache: each of many deployments would
+/// read them all.
 async fn look(
     engine: &Engine,
     deployment: &MachineDeployment,
@@ -244,7 +246,8 @@ async fn look(
         });
     }
     let namespace = deployment.namespace().unwrap_or_default();
-    // an invalid selector is reported by the plan, which then has no actions; an empty one matches all
+    // an invalid selector is reported by the plan, which then has no actions; an empty one matches
+    // all
     let selector = Selector::try_from(deployment.spec.selector.clone()).unwrap_or_default();
     let api: Api<Item<MachineSet>> = Api::namespaced(engine.client.clone(), &namespace);
     let matched = ListParams::default().labels_from(&selector);

@@ -26,8 +26,8 @@ pub fn listed(stores: &Stores, deployment: &MachineDeployment) -> Vec<Orphan> {
     of(stores, deployment, &stores.machines.by(&key))
 }
 
-/// Those that exist at this moment, for a deployment of control planes: what the watch does not show yet would be made a second
-/// time.
+/// Those that exist at this moment, for a deployment of control planes: what the watch does not
+/// show yet would be made a second time.
 ///
 /// # Errors
 /// `ReconcileError::Api` when the Machines cannot be listed.

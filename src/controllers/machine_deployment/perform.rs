@@ -16,8 +16,8 @@ use tatara_core::machine_set::{self, plan::adopted};
 /// Performs one action.
 ///
 /// # Errors
-/// `ReconcileError::Conflict` when a set was modified concurrently or its name is taken; `Api` when the API server
-/// fails.
+/// `ReconcileError::Conflict` when a set was modified concurrently or its name is taken; `Api` when
+/// the API server fails.
 pub async fn perform(
     engine: &Engine,
     Sight {
@@ -107,7 +107,8 @@ pub async fn perform(
     Ok(())
 }
 
-/// Gives a Machine to a set, if it is as the plan saw it: without a controller, and with the same spec.
+/// Gives a Machine to a set, if it is as the plan saw it: without a controller, and with the same
+/// spec.
 async fn adopt(
     engine: &Engine,
     namespace: &str,

@@ -1,8 +1,9 @@
 //! Writes of this process to the Machines of its sets that the watch may not show yet.
 //!
-//! Only the leader creates and deletes Machines for sets. If it counted only listed Machines, a lagging watch would
-//! make it create a Machine twice, or count a Machine in deletion as a remaining one. Writes of an earlier process are
-//! found by a live list before the first Machine is created.
+//! Only the leader creates and deletes Machines for sets. If it counted only listed Machines, a
+//! lagging watch would make it create a Machine twice, or count a Machine in deletion as a
+//! remaining one. Writes of an earlier process are found by a live list before the first Machine is
+//! created.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -15,8 +16,9 @@ use crate::controllers::live_read::Look;
 use tatara_core::api::Machine;
 use tatara_core::machine_set::plan::after;
 
-/// How long a Machine may be missing from the watch before it is read live, in seconds. Longer than an
-/// API server processes a request: a Machine still missing was never created, or was deleted again.
+/// How long a Machine may be missing from the watch before it is read live, in seconds. Longer than
+/// an API server processes a request: a Machine still missing was never created, or was deleted
+/// again.
 const UNSEEN: i64 = 75;
 
 /// Writes of this process that the watch may not show yet, by UID of the set.
@@ -49,7 +51,8 @@ impl Flight {
 }
 
 impl InFlight {
-    /// Whether the Machines of this set were listed live since this process leads, and that holds ([`Look::holds`]).
+    /// Whether the Machines of this set were listed live since this process leads, and that holds
+    /// ([`Look::holds`]).
     pub fn knows(&self, set: &str, now: Look) -> bool {
         let flight = self.0.get(set);
         flight.is_some_and(|flight| flight.look.holds(now))
@@ -64,22 +67,23 @@ impl InFlight {
         }
     }
 
-    /// Records a live read of the set before an action. (After a restore the generation may be lower.)
+    /// Records a live read of the set before an action. (After a restore the generation may be
+    /// lower.)
     pub fn looked(&mut self, set: &str, look: Look) {
         if let Some(flight) = self.0.get_mut(set) {
             flight.look = look;
         }
     }
 
-    /// Records the creation of a Machine, before the request is sent: if the response is lost, it is unknown whether
-    /// the request was executed.
+    /// Records the creation of a Machine, before the request is sent: if the response is lost, it
+    /// is unknown whether the request was executed.
     pub fn making(&mut self, set: &str, machine: Machine, now: Timestamp) {
         self.listed(set, &[Arc::new(machine)], now);
     }
 
-    /// Records a Machine that a request returned. The watch may already have shown it, or even its deletion. One
-    /// without a deletion timestamp after `UNSEEN` was not deleted, or was restored. One that is not owned by the set
-    /// is dropped.
+    /// Records a Machine that a request returned. The watch may already have shown it, or even its
+    /// deletion. One without a deletion timestamp after `UNSEEN` was not deleted, or was restored.
+    /// One that is not owned by the set is dropped.
     pub fn found(&mut self, set: &str, machine: Machine, now: Timestamp) {
         let Some(flight) = self.0.get_mut(set) else {
             return;
@@ -104,7 +108,8 @@ impl InFlight {
         }
     }
 
-    /// Records that the Machine of this name was not created, or that the watch shows it from now on.
+    /// Records that the Machine of this name was not created, or that the watch shows it from now
+    /// on.
     pub fn settled(&mut self, set: &str, name: &str) {
         if let Some(flight) = self.0.get_mut(set) {
             flight.made.remove(name);
@@ -121,8 +126,9 @@ impl InFlight {
         }
     }
 
-    /// Records a deletion, before the request is sent: if the response is lost, it is unknown whether the request was
-    /// executed, and a Machine that may be in deletion does not count as available.
+    /// Records a deletion, before the request is sent: if the response is lost, it is unknown
+    /// whether the request was executed, and a Machine that may be in deletion does not count as
+    /// available.
     pub fn deleting(&mut self, set: &str, (name, uid): (&str, &str), now: Timestamp) {
         let flight = self.0.entry(set.to_owned()).or_default();
         let deleted = Deletion {
@@ -144,9 +150,9 @@ impl InFlight {
         self.0.remove(set);
     }
 
-    /// The Machines of the set: those in `listed` and those created, with requested deletions marked as in deletion.
-    /// `shows` reports whether any Machine has a name: one that has another owner now is not
-    /// listed for the set.
+    /// The Machines of the set: those in `listed` and those created, with requested deletions
+    /// marked as in deletion. `shows` reports whether any Machine has a name: one that has another
+    /// owner now is not listed for the set.
     pub fn count(
         &self,
         set: &str,
@@ -186,8 +192,8 @@ impl InFlight {
             .collect()
     }
 
-    /// Drops entries that the watch shows, and counts. `shows` must be determined before the Machines are listed: one
-    /// that appears in between would be neither listed nor recorded.
+    /// Drops entries that the watch shows, and counts. `shows` must be determined before the
+    /// Machines are listed: one that appears in between would be neither listed nor recorded.
     pub fn settle(
         &mut self,
         set: &str,

@@ -20,8 +20,8 @@ use tatara_core::machine_set::{Observed, Owner};
 /// The set and its Machines, read live.
 ///
 /// # Errors
-/// `ReconcileError::Conflict` when the set was deleted or is no longer ours; `Api` when it or its Machines cannot be
-/// read.
+/// `ReconcileError::Conflict` when the set was deleted or is no longer ours; `Api` when it or its
+/// Machines cannot be read.
 pub async fn look(
     controller: &MachineSets,
     set: &MachineSet,
@@ -42,7 +42,8 @@ pub async fn look(
     let names: HashSet<String> = listed.iter().map(|m| m.name_any()).collect();
     let counted = {
         let mut in_flight = controller.in_flight();
-        // what the watch does not show, because it is behind; what is being deleted may be gone already
+        // what the watch does not show, because it is behind; what is being deleted may be gone
+        // already
         let stored = &controller.base.stores().machines;
         let is_new = |m: &&Arc<Machine>| {
             Owner::of(&m.metadata, &uid) == Owner::Ours

@@ -59,10 +59,11 @@ impl MachineSets {
     }
 }
 
-/// For this time a pass creates Machines. Their set reports after it, for its status to be less than 2 s old.
+/// For this time a pass creates Machines. Their set reports after it, for its status to be less
+/// than 2 s old.
 const CREATES_FOR: Duration = Duration::from_millis(350);
-/// For this time a pass deletes Machines. Longer, since all Machines are listed live before each; the number that is
-/// wanted may change meanwhile.
+/// For this time a pass deletes Machines. Longer, since all Machines are listed live before each;
+/// the number that is wanted may change meanwhile.
 const DELETES_FOR: Duration = Duration::from_secs(10);
 
 impl Controller for MachineSets {

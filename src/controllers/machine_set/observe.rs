@@ -26,7 +26,8 @@ pub fn observe(
     around(controller, set, machines, now)
 }
 
-/// The Machines of a set: those that the watch shows, and those in flight. What is in flight and shown is settled.
+/// The Machines of a set: those that the watch shows, and those in flight. What is in flight and
+/// shown is settled.
 pub fn listed(controller: &MachineSets, set: &MachineSet) -> Vec<Arc<Machine>> {
     let namespace = set.namespace().unwrap_or_default();
     let uid = set.uid().unwrap_or_default();

@@ -16,11 +16,12 @@ use tatara_core::machine_set::plan::{
     Action, InPlace, controller_reference, desired_machine, moved,
 };
 
-/// Performs one action. If a name is taken, the other Machines are still created; the next pass chooses another name.
+/// Performs one action. If a name is taken, the other Machines are still created; the next pass
+/// chooses another name.
 ///
 /// # Errors
-/// `ReconcileError::Conflict` when a Machine was modified concurrently, `NotLeading` without leadership, `Api` when the
-/// API server fails.
+/// `ReconcileError::Conflict` when a Machine was modified concurrently, `NotLeading` without
+/// leadership, `Api` when the API server fails.
 pub async fn perform(
     controller: &MachineSets,
     observed: &Observed,
@@ -188,8 +189,8 @@ fn with_now<T>(
     })
 }
 
-/// Whether an error proves that nothing was changed. Not so with 409: the taken name may be that of our own Machine,
-/// whose create response was lost. The error of a proxy has no code.
+/// Whether an error proves that nothing was changed. Not so with 409: the taken name may be that of
+/// our own Machine, whose create response was lost. The error of a proxy has no code.
 fn is_refusal(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if (400..500).contains(&status.code) && status.code != 409)
 }

@@ -1,4 +1,5 @@
-//! The Machines of a set as it saw them last: a pass over thousands looks anew only at what has changed.
+//! The Machines of a set as it saw them last: a pass over thousands looks anew only at what has
+//! changed.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The planner of a control plane: gives the turn to one Machine at a time, of those that ask for it. It reconciles Clusters beside
-//! their own controller.
+//! The planner of a control plane: gives the turn to one Machine at a time, of those that ask for
+//! it. It reconciles Clusters beside their own controller.
 
 mod observe;
 

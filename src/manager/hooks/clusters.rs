@@ -14,8 +14,8 @@ use tatara_core::api::names::{
 };
 use tatara_core::api::{Cluster, ownership};
 
-/// A Cluster wakes itself and its profile. It wakes its Machines and sets, of which there may be many, only if a field
-/// changed that they depend on.
+/// A Cluster wakes itself and its profile. It wakes its Machines and sets, of which there may be
+/// many, only if a field changed that they depend on.
 pub fn cluster(stores: Arc<Stores>, wakers: Wakers) -> Hook<Cluster> {
     Box::new(move |cluster, before, change| {
         wakers.clusters.wake_object(cluster);

@@ -8,8 +8,8 @@ use kube::ResourceExt;
 use crate::store::{Change, Hook, IndexKeys, Key, Stores, Waker, Wakers};
 use tatara_core::api::Host;
 
-/// A Host wakes itself, its twins, its credentials, the Machine that holds or held it, and, if it is free, all
-/// Machines of its namespace without a Host.
+/// A Host wakes itself, its twins, its credentials, the Machine that holds or held it, and, if it
+/// is free, all Machines of its namespace without a Host.
 pub fn host(stores: Arc<Stores>, wakers: Wakers) -> Hook<Host> {
     Box::new(move |host, before, change| {
         let namespace = host.namespace().unwrap_or_default();
@@ -48,7 +48,8 @@ pub fn host(stores: Arc<Stores>, wakers: Wakers) -> Hook<Host> {
     })
 }
 
-/// A property that must be unique (address, BMC, machine-id, hostname) and that a Host gained or lost wakes its twins.
+/// A property that must be unique (address, BMC, machine-id, hostname) and that a Host gained or
+/// lost wakes its twins.
 fn wake_twins(stores: &Stores, wakers: &Wakers, now: Option<&Host>, then: Option<&Host>) {
     let own = |host: Option<&Host>| -> Vec<Key> {
         let mut keys = host.map(IndexKeys::keys).unwrap_or_default();

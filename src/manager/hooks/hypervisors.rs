@@ -9,8 +9,8 @@ use crate::manager::gateways::wake_waiting;
 use crate::store::{Change, Hook, Key, Stores, Wakers};
 use tatara_core::api::Hypervisor;
 
-/// A Hypervisor wakes itself and its credentials. If its spec, labels or annotations changed, it also wakes its
-/// Machines and those that wait for capacity.
+/// A Hypervisor wakes itself and its credentials. If its spec, labels or annotations changed, it
+/// also wakes its Machines and those that wait for capacity.
 pub fn hypervisor(stores: Arc<Stores>, wakers: Wakers) -> Hook<Hypervisor> {
     Box::new(move |hypervisor, before, change| {
         let namespace = hypervisor.namespace().unwrap_or_default();

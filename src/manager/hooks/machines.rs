@@ -20,17 +20,19 @@ use tatara_core::machine::reported::has_fields;
 use tatara_core::machine_deployment::has_control_plane;
 use tatara_core::settings;
 
-/// Changes of several Machines within this time wake their set once; deletions of workers wake those waiting for all
-/// once.
+/// Changes of several Machines within this time wake their set once; deletions of workers wake
+/// those waiting for all once.
 const SEVERAL: Duration = Duration::from_millis(250);
-/// Changes of several workers within this time, which grows too, wake their Cluster once, which counts them.
+/// Changes of several workers within this time, which grows too, wake their Cluster once, which
+/// counts them.
 const COUNTED: Duration = Duration::from_secs(1);
 /// A pass over a set reads all its Machines, so the time grows by this much for each of them,
 const EACH: Duration = Duration::from_micros(75);
 /// up to this limit, which keeps the status current.
 const AT_MOST: Duration = Duration::from_secs(1);
 
-/// A Machine wakes itself, its set, its Cluster, its class and, when it is deleted, the Host that it held.
+/// A Machine wakes itself, its set, its Cluster, its class and, when it is deleted, the Host that
+/// it held.
 pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
     Box::new(move |machine, before, change| {
         let namespace = machine.namespace().unwrap_or_default();
@@ -113,7 +115,8 @@ pub fn machine(stores: Arc<Stores>, wakers: Wakers) -> Hook<Machine> {
     })
 }
 
-/// The version to which control planes of a Cluster move is another: sets of workers, and rolls, wait for them, or do no longer.
+/// The version to which control planes of a Cluster move is another: sets of workers, and rolls,
+/// wait for them, or do no longer.
 fn wake_pools(stores: &Stores, wakers: &Wakers, cluster: Option<&String>, namespace: &str) {
     if let Some(cluster) = cluster {
         let key = Key::Cluster(namespace.to_owned(), cluster.clone());
@@ -139,7 +142,8 @@ fn wake_next(stores: &Stores, wakers: &Wakers, machine: &Machine, namespace: &st
     }
 }
 
-/// A control-plane Machine without a controller wakes the deployments of control planes, one of which may adopt it.
+/// A control-plane Machine without a controller wakes the deployments of control planes, one of
+/// which may adopt it.
 fn wake_adopters(stores: &Stores, wakers: &Wakers, machine: &Machine, namespace: &str) {
     let cluster = machine.labels().get(LABEL_CLUSTER);
     let deployments = stores.machine_deployments.within(namespace);
@@ -161,8 +165,8 @@ fn grows(machines: usize) -> Duration {
     EACH.saturating_mul(u32::try_from(machines).unwrap_or(u32::MAX))
 }
 
-/// A Hypervisor counts its Machines, and it and its credential are protected while there are any. Capacity that a
-/// Machine releases is offered to waiting ones.
+/// A Hypervisor counts its Machines, and it and its credential are protected while there are any.
+/// Capacity that a Machine releases is offered to waiting ones.
 fn wake_hypervisors(
     stores: &Stores,
     wakers: &Wakers,
@@ -206,8 +210,8 @@ fn health(machine: &Machine) -> [Option<&str>; 2] {
     .map(|name| find(conditions, name).map(|condition| condition.reason.as_str()))
 }
 
-/// Whether kubeadm is started for a control-plane Machine, of which the others learn the address; or it says of another version
-/// that it runs that, for which one of them may wait.
+/// Whether kubeadm is started for a control-plane Machine, of which the others learn the address;
+/// or it says of another version that it runs that, for which one of them may wait.
 fn has_begun(before: &Machine, machine: &Machine) -> bool {
     let runs = |machine: &Machine| {
         let status = machine.status.as_ref()?;
@@ -225,7 +229,8 @@ fn ends_update(before: &Machine, machine: &Machine) -> bool {
     is_updated(before) && !is_updated(machine)
 }
 
-/// A control plane is updated: workers follow that wait for its version, or for its turn to be over.
+/// A control plane is updated: workers follow that wait for its version, or for its turn to be
+/// over.
 fn wake_followers(stores: &Stores, wakers: &Wakers, machine: &Machine, namespace: &str) {
     let Some(cluster) = machine.labels().get(LABEL_CLUSTER) else {
         return;
@@ -254,7 +259,8 @@ fn wake_planner(wakers: &Wakers, machine: &Machine, namespace: &str) {
     }
 }
 
-/// The control plane of a Cluster in deletion waits until its last worker is deleted; its machines know of each other.
+/// The control plane of a Cluster in deletion waits until its last worker is deleted; its machines
+/// know of each other.
 fn wake_control_plane(stores: &Stores, wakers: &Wakers, gone: &Machine, namespace: &str) {
     let Some(cluster) = gone.labels().get(LABEL_CLUSTER) else {
         return;
@@ -267,8 +273,8 @@ fn wake_control_plane(stores: &Stores, wakers: &Wakers, gone: &Machine, namespac
     }
 }
 
-/// A MachineSet wakes itself, its MachineDeployment, its Cluster and its class; and its Machines when
-/// it is paused or resumed.
+/// A MachineSet wakes itself, its MachineDeployment, its Cluster and its class; and its Machines
+/// when it is paused or resumed.
 pub fn machine_set(stores: Arc<Stores>, wakers: Wakers) -> Hook<MachineSet> {
     Box::new(move |set, before, change| {
         let namespace = set.namespace().unwrap_or_default();
@@ -299,8 +305,8 @@ fn wake_machines_of(stores: &Stores, wakers: &Wakers, set: &MachineSet) {
     }
 }
 
-/// A MachineDeployment wakes itself, its Cluster and its class; and its sets and their Machines when
-/// it is paused or resumed.
+/// A MachineDeployment wakes itself, its Cluster and its class; and its sets and their Machines
+/// when it is paused or resumed.
 pub fn machine_deployment(stores: Arc<Stores>, wakers: Wakers) -> Hook<MachineDeployment> {
     Box::new(move |deployment, before, change| {
         let namespace = deployment.namespace().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Which changes wake which controllers. A missed wake-up costs time, not correctness: every reconcile starts from
-//! the current state.
+//! Which changes wake which controllers. A missed wake-up costs time, not correctness: every
+//! reconcile starts from the current state.
 
 mod clusters;
 mod hosts;

@@ -10,13 +10,16 @@ use tatara_core::api::conditions::Reason;
 use tatara_core::host::{ContactError, PowerState};
 use tatara_redfish::{Access, Bmc, BootDevice, Error, Pace, Wish};
 
-/// Hexadecimal runs of this length or more may be part of a token, which has 64 digits; a shorter part is useless.
+/// Hexadecimal runs of this length or more may be part of a token, which has 64 digits; a shorter
+/// part is useless.
 const PIECE: usize = 16;
-/// Time limit of all requests of an errand, and of those before it that find the system. A boot from an image changes power twice
-/// and a drive twice, each in a minute, after tasks of up to five.
+/// Time limit of all requests of an errand, and of those before it that find the system. A boot
+/// from an image changes power twice and a drive twice, each in a minute, after tasks of up to
+/// five.
 const LIMIT: Duration = Duration::from_mins(30);
 
-/// The operations on a BMC in one session. Each is idempotent and may be repeated after an interruption.
+/// The operations on a BMC in one session. Each is idempotent and may be repeated after an
+/// interruption.
 pub enum Errand {
     /// Read the power state.
     Look,
@@ -153,8 +156,8 @@ fn refused(error: Error) -> (Error, ContactError) {
     (error, said)
 }
 
-/// Removes every long hexadecimal run. Many BMCs repeat the image URL, or a part of it in another notation; it contains
-/// a token, and conditions have more readers than Secrets.
+/// Removes every long hexadecimal run. Many BMCs repeat the image URL, or a part of it in another
+/// notation; it contains a token, and conditions have more readers than Secrets.
 fn without_tokens(message: &str) -> String {
     let mut clean = String::new();
     let mut rest = message;

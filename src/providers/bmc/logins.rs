@@ -1,6 +1,6 @@
-//! Logins at BMCs. Several Hosts may be systems of one BMC (a chassis, an emulator) and share a login: a result for one
-//! Host applies to all. A login that is not verified yet is tried by one Host at a time, so that a wrong password costs
-//! one failed attempt and not one per Host.
+//! Logins at BMCs. Several Hosts may be systems of one BMC (a chassis, an emulator) and share a
+//! login: a result for one Host applies to all. A login that is not verified yet is tried by one
+//! Host at a time, so that a wrong password costs one failed attempt and not one per Host.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tatara_core::host::ContactError;
 use tatara_redfish::Error;
 
-/// Digest of address, user and password. It stays in memory, because it is derived from the password.
+/// Digest of address, user and password. It stays in memory, because it is derived from the
+/// password.
 pub type LoginDigest = [u8; 32];
 
 /// Lock of a login that is being tried; holds the error if the last attempt did not reach the BMC.
@@ -26,7 +27,8 @@ pub struct Logins {
 }
 
 impl Logins {
-    /// Logs a Host in with `attempt`, unless the login is known to be refused once its lock is acquired.
+    /// Logs a Host in with `attempt`, unless the login is known to be refused once its lock is
+    /// acquired.
     ///
     /// # Errors
     /// The login is refused or was refused before, or `attempt` fails.
@@ -142,7 +144,8 @@ mod tests {
         (error, said)
     }
 
-    /// Sixteen Hosts log in concurrently: the number of attempts at the BMC, and the result of each Host.
+    /// Sixteen Hosts log in concurrently: the number of attempts at the BMC, and the result of each
+    /// Host.
     async fn all_at_once(
         logins: &Logins,
         answer: fn() -> Option<Answer>,

@@ -150,8 +150,8 @@ impl Bmcs {
     }
 }
 
-/// The refusal that an earlier manager recorded on the Host's status for the same settings: a refused login is
-/// not retried.
+/// The refusal that an earlier manager recorded on the Host's status for the same settings: a
+/// refused login is not retried.
 fn refused_before(host: &Host, asked_with: &str) -> Option<ContactError> {
     let status = host.status.as_ref()?;
     let was = status.bmc.as_ref()?.asked_with.as_deref()?;

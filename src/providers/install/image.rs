@@ -1,4 +1,5 @@
-//! The installer of one host: its keys, in a Secret of its Host, and the image that is served to it.
+//! The installer of one host: its keys, in a Secret of its Host, and the image that is served to
+//! it.
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -28,7 +29,8 @@ const TOKEN: &str = "media-token";
 /// Key of the ConfigMap: additional preseed answers.
 const PRESEED: &str = "preseed.cfg";
 
-/// Creates the keys of a new installation in the Secret of the Host. Returns its id and the public host key.
+/// Creates the keys of a new installation in the Secret of the Host. Returns its id and the public
+/// host key.
 ///
 /// # Errors
 /// A key cannot be generated, the Secret belongs to another object, or it cannot be written.
@@ -88,7 +90,8 @@ struct Keys {
     token: Token,
 }
 
-/// Serves the installer to the host, and returns its URL. The inner error is a configuration error of the user.
+/// Serves the installer to the host, and returns its URL. The inner error is a configuration error
+/// of the user.
 ///
 /// # Errors
 /// The image is missing, or a Secret or ConfigMap cannot be read.

@@ -1,6 +1,6 @@
-//! Installs the operating system of a Host through its BMC's virtual CD drive: host keys, served image, steps, and the
-//! state of a running installation. [`tatara_core::host`] decides when and why; [`tatara_core::installer`] renders the
-//! installer's configuration.
+//! Installs the operating system of a Host through its BMC's virtual CD drive: host keys, served
+//! image, steps, and the state of a running installation. [`tatara_core::host`] decides when and
+//! why; [`tatara_core::installer`] renders the installer's configuration.
 
 mod image;
 mod steps;

@@ -18,8 +18,8 @@ use tatara_core::host::plan::installation::reason;
 use tatara_core::host::{Contact, Observed};
 use tatara_core::proof::{Clean, Proof};
 
-/// Creates the keys, and records on the Host that an installation is running. The caller has checked that erasing the
-/// disk destroys no control plane.
+/// Creates the keys, and records on the Host that an installation is running. The caller has
+/// checked that erasing the disk destroys no control plane.
 ///
 /// # Errors
 /// A precondition does not hold any more, or the keys or the Host cannot be written.
@@ -130,8 +130,9 @@ pub async fn boot_installed(
     Ok(())
 }
 
-/// Revokes the installer; `free` then pins the host key of the installed system, removes the installation record, and
-/// frees the host if it was released. It receives the proof that the host is clean, and that key.
+/// Revokes the installer; `free` then pins the host key of the installed system, removes the
+/// installation record, and frees the host if it was released. It receives the proof that the host
+/// is clean, and that key.
 ///
 /// # Errors
 /// The error of `free`.
@@ -234,7 +235,8 @@ async fn ask(installs: &Installs, host: &Host, errand: &Errand) -> bool {
     }
 }
 
-/// Checks with the API server that the Host is unchanged, and unclaimed or released by a deleted Machine.
+/// Checks with the API server that the Host is unchanged, and unclaimed or released by a deleted
+/// Machine.
 async fn must_be_free(installs: &Installs, decided_on: &Host) -> Result<(), ReconcileError> {
     let live = patch::live(&installs.engine, decided_on).await?;
     if !is_unchanged(decided_on, &live) {

@@ -1,5 +1,5 @@
-//! Abandons a virtual machine that cannot be deleted: it is recorded on its Hypervisor, whose controller deletes it
-//! later.
+//! Abandons a virtual machine that cannot be deleted: it is recorded on its Hypervisor, whose
+//! controller deletes it later.
 
 use kube::Api;
 use serde_json::json;
@@ -12,8 +12,8 @@ use tatara_core::api::names::ANNOTATION_GIVEN_UP;
 use tatara_core::machine::Observed;
 use tatara_core::machine::live::virtual_machine::{Abandoned, abandon};
 
-/// Records the Machine on its Hypervisor by compare-and-swap. If the record is full, the Machine is not abandoned. If
-/// the Hypervisor was deleted, nothing is recorded and nothing will be deleted.
+/// Records the Machine on its Hypervisor by compare-and-swap. If the record is full, the Machine is
+/// not abandoned. If the Hypervisor was deleted, nothing is recorded and nothing will be deleted.
 ///
 /// # Errors
 /// The Hypervisor cannot be read.

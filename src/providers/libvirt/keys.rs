@@ -1,5 +1,6 @@
-//! The SSH keys of a virtual machine, in a Secret of its Machine: our key for logins, and the host key, which
-//! cloud-init installs at the first boot, so that it is verified from the first connection on.
+//! The SSH keys of a virtual machine, in a Secret of its Machine: our key for logins, and the host
+//! key, which cloud-init installs at the first boot, so that it is verified from the first
+//! connection on.
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;

@@ -1,5 +1,5 @@
-//! Virtual machines on Hypervisors, whose gateways create, power and delete them: specification, cloud-init seed, and
-//! SSH access as to any other server.
+//! Virtual machines on Hypervisors, whose gateways create, power and delete them: specification,
+//! cloud-init seed, and SSH access as to any other server.
 
 mod give_up;
 mod keys;

@@ -27,7 +27,8 @@ use tatara_core::node::Marker;
 use tatara_core::remedy;
 use tatara_core::wire::{Image, ImageState};
 
-/// Where the virtual machine of a Machine is, or would be created. Its guest is contacted only if the plan needs that.
+/// Where the virtual machine of a Machine is, or would be created. Its guest is contacted only if
+/// the plan needs that.
 pub(super) async fn observe(libvirt: &Libvirt, observed: &Observed) -> Place {
     let mut machine = virtual_machine(libvirt, observed);
     if let Some(machine) = &mut machine {
@@ -56,8 +57,9 @@ pub(super) async fn observe(libvirt: &Libvirt, observed: &Observed) -> Place {
     }
 }
 
-/// The virtual machine of a Machine, once its Hypervisor is chosen. A Machine on a Host has none, whatever Hypervisor
-/// it names: that Hypervisor's gateway would prove that the Machine runs nowhere.
+/// The virtual machine of a Machine, once its Hypervisor is chosen. A Machine on a Host has none,
+/// whatever Hypervisor it names: that Hypervisor's gateway would prove that the Machine runs
+/// nowhere.
 fn virtual_machine(libvirt: &Libvirt, observed: &Observed) -> Option<VirtualMachine> {
     let namespace = &observed.marker.namespace;
     let keys = libvirt
@@ -126,7 +128,8 @@ fn virtual_machine(libvirt: &Libvirt, observed: &Observed) -> Option<VirtualMach
     })
 }
 
-/// Another Hypervisor of the namespace that reports the virtual machine, and one whose state is unknown.
+/// Another Hypervisor of the namespace that reports the virtual machine, and one whose state is
+/// unknown.
 fn others(libvirt: &Libvirt, observed: &Observed, here: &str) -> (Option<String>, Option<String>) {
     let (mut shown_by, mut unheard) = (None, None);
     let namespace = &observed.marker.namespace;
@@ -158,8 +161,8 @@ fn is_elsewhere(libvirt: &Libvirt, observed: &Observed, here: &str) -> bool {
     placement::is_elsewhere(spec, &candidates, here)
 }
 
-/// Asks the gateway directly whether a Machine in deletion that its view does not show (any more) has no virtual
-/// machine.
+/// Asks the gateway directly whether a Machine in deletion that its view does not show (any more)
+/// has no virtual machine.
 async fn ask_whether_gone(libvirt: &Libvirt, observed: &Observed, machine: &mut VirtualMachine) {
     let Ok(told) = &mut machine.told else { return };
     if !observed.is_deleting() || told.machine.is_some() {

@@ -1,4 +1,5 @@
-//! Performs the actions of a plan on a virtual machine. Every request is idempotent: its id is the Machine's UID.
+//! Performs the actions of a plan on a virtual machine. Every request is idempotent: its id is the
+//! Machine's UID.
 
 use std::sync::Arc;
 
@@ -21,8 +22,8 @@ use tatara_core::machine::plan::placement::{Demand, choose};
 use tatara_core::proof::{Ended, Proof};
 use tatara_core::wire::{MachineRequest, PowerAction};
 
-/// Records the Hypervisor of the virtual machine on the Machine, by compare-and-swap, after checking the choice
-/// against all current reservations.
+/// Records the Hypervisor of the virtual machine on the Machine, by compare-and-swap, after
+/// checking the choice against all current reservations.
 ///
 /// # Errors
 /// The Machine has changed, or cannot be written.
@@ -140,9 +141,9 @@ pub async fn create(
     Ok(tried(libvirt, observed, observed.uid(), answer.map(drop)))
 }
 
-/// Unassigns the Machine from its Hypervisor, after a direct request shows no virtual machine there and a delete
-/// request has removed disks of earlier attempts. A create request that is still running completes first and is deleted
-/// as well.
+/// Unassigns the Machine from its Hypervisor, after a direct request shows no virtual machine there
+/// and a delete request has removed disks of earlier attempts. A create request that is still
+/// running completes first and is deleted as well.
 ///
 /// # Errors
 /// The Machine cannot be read or written.
@@ -253,7 +254,8 @@ pub async fn switch(
     Ok(tried(libvirt, observed, observed.uid(), answer))
 }
 
-/// Removes the seed, with its keys, from the hypervisor; if that is not possible yet, a later plan repeats it.
+/// Removes the seed, with its keys, from the hypervisor; if that is not possible yet, a later plan
+/// repeats it.
 ///
 /// # Errors
 /// The Machine's Hypervisor cannot be determined.

@@ -18,7 +18,8 @@ use tatara_core::machine::{Observed, Placement};
 use tatara_core::node::Marker;
 use tatara_core::wire::PowerAction;
 
-/// Virtual machines on Hypervisors. A place is a virtual machine that a gateway created, with its Machine's UID as id.
+/// Virtual machines on Hypervisors. A place is a virtual machine that a gateway created, with its
+/// Machine's UID as id.
 pub struct Libvirt {
     /// The management cluster.
     pub engine: Arc<Engine>,
@@ -52,7 +53,8 @@ impl Libvirt {
         }
     }
 
-    /// The virtual machine of a Machine, at the address in its status. `None` if it has none, or no login to it.
+    /// The virtual machine of a Machine, at the address in its status. `None` if it has none, or no
+    /// login to it.
     pub fn guest(&self, machine: &Machine) -> Option<Guest> {
         let marker = Marker {
             namespace: machine.namespace().unwrap_or_default(),

@@ -1,5 +1,6 @@
-//! Records the Hypervisor of a virtual machine a second time, on the Secret of its keys: see [`tatara_core::machine::live::keys`].
-//! If the Machine's annotation names another Hypervisor, that one is not searched.
+//! Records the Hypervisor of a virtual machine a second time, on the Secret of its keys: see
+//! [`tatara_core::machine::live::keys`]. If the Machine's annotation names another Hypervisor, that
+//! one is not searched.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
@@ -11,7 +12,8 @@ use tatara_core::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
 use tatara_core::machine::Observed;
 use tatara_core::machine::live::keys::{is_of, recorded};
 
-/// Records the Hypervisor of a virtual machine that an older release created and that its gateway reports.
+/// Records the Hypervisor of a virtual machine that an older release created and that its gateway
+/// reports.
 ///
 /// # Errors
 /// The Secret or the Machine cannot be read or written.
@@ -28,7 +30,8 @@ pub async fn record(
     Ok(ActionOutcome::Yes)
 }
 
-/// Records that no virtual machine exists: another Hypervisor may be chosen, even if a third one is unreachable.
+/// Records that no virtual machine exists: another Hypervisor may be chosen, even if a third one is
+/// unreachable.
 ///
 /// # Errors
 /// `ReconcileError::Api` when the Secret cannot be read; otherwise those of [`patch::swap`].

@@ -1,5 +1,5 @@
-//! Capacity of hypervisors that is assigned to Machines and not in the store yet, so that two Machines that
-//! choose concurrently never take the same capacity.
+//! Capacity of hypervisors that is assigned to Machines and not in the store yet, so that two
+//! Machines that choose concurrently never take the same capacity.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

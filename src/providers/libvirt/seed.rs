@@ -1,5 +1,5 @@
-//! The cloud-init seed of a virtual machine (`NoCloud`). JSON is YAML, so every value is written as JSON,
-//! which escapes any content.
+//! The cloud-init seed of a virtual machine (`NoCloud`). JSON is YAML, so every value is written as
+//! JSON, which escapes any content.
 
 use minijinja::{Environment, UndefinedBehavior, context};
 use secrecy::ExposeSecret;
@@ -22,8 +22,8 @@ pub struct SeedError {
     source: minijinja::Error,
 }
 
-/// The seed of a Machine's virtual machine. It is read at the first boot only, removed after the first login, and
-/// a reboot does not need it.
+/// The seed of a Machine's virtual machine. It is read at the first boot only, removed after the
+/// first login, and a reboot does not need it.
 ///
 /// # Errors
 /// A template cannot be rendered.

@@ -11,8 +11,8 @@ use tatara_core::wire;
 /// Longest name of a domain, which is also the name of its Node: a DNS label.
 const LONGEST: usize = 63;
 
-/// Name of a Machine's virtual machine and Node: the Machine's name with a prefix of its UID. Machines of two
-/// namespaces, or successive Machines of one name, therefore never share a name.
+/// Name of a Machine's virtual machine and Node: the Machine's name with a prefix of its UID.
+/// Machines of two namespaces, or successive Machines of one name, therefore never share a name.
 pub fn domain_name(marker: &Marker) -> String {
     let uid: String = marker
         .uid

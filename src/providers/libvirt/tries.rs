@@ -25,8 +25,8 @@ impl Tries {
         entry.refused = refused;
     }
 
-    /// Records that a Machine left a hypervisor without a virtual machine there, and drops the refusal, which was
-    /// specific to it.
+    /// Records that a Machine left a hypervisor without a virtual machine there, and drops the
+    /// refusal, which was specific to it.
     pub fn leave(&self, machine_uid: &str, hypervisor: &str) {
         let mut tries = self.lock();
         let entry = tries.entry(machine_uid.to_owned()).or_default();

@@ -8,12 +8,12 @@ use tatara_core::machine::live::claim::{self as live, Claimant};
 use tatara_core::machine::{Observed, PendingClaim};
 use tatara_core::proof::Clean;
 
-/// Claims a host by compare-and-swap. The claim is kept in memory until the store shows it, so that a
-/// stale store never makes a Machine claim a second host.
+/// Claims a host by compare-and-swap. The claim is kept in memory until the store shows it, so that
+/// a stale store never makes a Machine claim a second host.
 ///
 /// # Errors
-/// `ReconcileError::Conflict` when another Machine claims the Host or it was modified, `NotLeading` without leadership;
-/// otherwise those of [`choose`] and [`patch::swap`].
+/// `ReconcileError::Conflict` when another Machine claims the Host or it was modified, `NotLeading`
+/// without leadership; otherwise those of [`choose`] and [`patch::swap`].
 pub(super) async fn claim(
     ssh: &Ssh,
     observed: &Observed,

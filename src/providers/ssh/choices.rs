@@ -1,5 +1,6 @@
-//! Hosts that Machines have chosen and do not claim yet. Machines that are created together would choose the same Host, and
-//! all but one would choose again. In memory, and for a moment: only the claim decides who has a Host.
+//! Hosts that Machines have chosen and do not claim yet. Machines that are created together would
+//! choose the same Host, and all but one would choose again. In memory, and for a moment: only the
+//! claim decides who has a Host.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +16,8 @@ const COUNTS_FOR: Duration = Duration::from_secs(5);
 pub struct Choices(Mutex<HashMap<(String, String), (String, Timestamp)>>);
 
 impl Choices {
-    /// Chooses with `choose`, which is told the UID of another Machine that has chosen a Host, and records the choice.
+    /// Chooses with `choose`, which is told the UID of another Machine that has chosen a Host, and
+    /// records the choice.
     pub fn choose<E>(
         &self,
         (namespace, uid): (&str, &str),

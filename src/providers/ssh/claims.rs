@@ -1,5 +1,5 @@
-//! Which Hosts a Machine claims: matched by namespace, UID and name together. One of these is no proof: UIDs are public
-//! in provider IDs, and a Host can be created from the YAML of another.
+//! Which Hosts a Machine claims: matched by namespace, UID and name together. One of these is no
+//! proof: UIDs are public in provider IDs, and a Host can be created from the YAML of another.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use tatara_core::api::{Host, Machine};
 use tatara_core::claim::{claimant, is_of};
 use tatara_core::node::Marker;
 
-/// The Hosts that a Machine claims, sorted by name. More than one is a user error: then none of them is changed.
+/// The Hosts that a Machine claims, sorted by name. More than one is a user error: then none of
+/// them is changed.
 pub fn of(hosts: &Kind<Host>, machine: &Marker) -> Vec<Arc<Host>> {
     let mut found = hosts.by(&Key::Claim(machine.uid.clone()));
     found.retain(|host| is_of(host, machine));

@@ -1,5 +1,5 @@
-//! SSH keys of Secrets, decoded once per version of the Secret. Decrypting with a passphrase is slow, so it runs on a
-//! blocking thread, and requests for other keys do not wait for it.
+//! SSH keys of Secrets, decoded once per version of the Secret. Decrypting with a passphrase is
+//! slow, so it runs on a blocking thread, and requests for other keys do not wait for it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,5 @@
-//! Units of jobs that run on hosts, followed over an open SSH channel: no polling, and a broken channel loses
-//! nothing, because the host keeps the progress.
+//! Units of jobs that run on hosts, followed over an open SSH channel: no polling, and a broken
+//! channel loses nothing, because the host keeps the progress.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -85,7 +85,8 @@ impl Follows {
     }
 
     /// Runs a script that starts or re-attaches to a unit, and follows it in the background. Does
-    /// nothing if a job of the Machine is followed already. `retried` is the failure of the previous attempt.
+    /// nothing if a job of the Machine is followed already. `retried` is the failure of the
+    /// previous attempt.
     pub fn start(
         &self,
         job: Job,
@@ -157,7 +158,8 @@ impl Follows {
     }
 }
 
-/// Returns when the host stops answering. A job may be silent for any time, but its host must answer.
+/// Returns when the host stops answering. A job may be silent for any time, but its host must
+/// answer.
 async fn until_it_hangs(session: &Session) -> RunError {
     loop {
         tokio::time::sleep(LOOK_AT_HOST).await;

@@ -1,5 +1,5 @@
-//! Memory of servers between two observations: when each last answered, and the result of the last login attempt.
-//! A restart clears it.
+//! Memory of servers between two observations: when each last answered, and the result of the last
+//! login attempt. A restart clears it.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,11 +11,13 @@ use tokio::time::Instant;
 use crate::remote::{Key, Place, Target};
 use tatara_core::host::ContactError;
 
-/// A failed login is not repeated within this time. Its error is written to the Host, that write wakes the Host's
-/// controller, and an immediate retry may return another error (a DNS name with two servers), which would loop.
+/// A failed login is not repeated within this time. Its error is written to the Host, that write
+/// wakes the Host's controller, and an immediate retry may return another error (a DNS name with
+/// two servers), which would loop.
 const REFUSAL_STANDS: Duration = Duration::from_secs(5);
 
-/// By the place of a server, which includes the namespace: another one's wrong key says nothing about ours.
+/// By the place of a server, which includes the namespace: another one's wrong key says nothing
+/// about ours.
 #[derive(Default)]
 pub(super) struct Memory(Mutex<HashMap<Place, HostRecord>>);
 

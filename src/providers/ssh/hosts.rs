@@ -82,8 +82,8 @@ impl Server for Host {
 pub struct Leader {
     /// UID of the management cluster.
     pub management: String,
-    /// When it began to lead, in microseconds since 1970; later than any process before it, and than what that one counted
-    /// up from its own.
+    /// When it began to lead, in microseconds since 1970; later than any process before it, and
+    /// than what that one counted up from its own.
     pub epoch: i64,
 }
 
@@ -138,8 +138,8 @@ impl Hosts {
         session
     }
 
-    /// Forgets what came of a contact with a server that was forgotten while it was under way: a Host that was deleted, or has
-    /// another address.
+    /// Forgets what came of a contact with a server that was forgotten while it was under way: a
+    /// Host that was deleted, or has another address.
     fn settle(&self, under_way: &UnderWay, host: &dyn Server) {
         if under_way.is_forgotten() {
             let place = host.place();
@@ -223,9 +223,9 @@ impl Hosts {
         })
     }
 
-    /// The number of this connection: one that is opened later has a higher one, also that of a later leader. A host starts
-    /// nothing that was sent over a connection before the one over which it was last looked at: packets of one that was given
-    /// up may still arrive.
+    /// The number of this connection: one that is opened later has a higher one, also that of a
+    /// later leader. A host starts nothing that was sent over a connection before the one over
+    /// which it was last looked at: packets of one that was given up may still arrive.
     pub fn epoch(&self, session: &Session) -> i64 {
         self.leader.epoch.saturating_add(session.number())
     }

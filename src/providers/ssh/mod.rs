@@ -1,5 +1,5 @@
-//! Servers over SSH: Hosts, and the guests of virtual machines, with their connections, observations, and the jobs that
-//! run on them.
+//! Servers over SSH: Hosts, and the guests of virtual machines, with their connections,
+//! observations, and the jobs that run on them.
 
 mod acquire;
 mod choices;

@@ -22,8 +22,8 @@ use tatara_core::machine::{
 use tatara_core::machine::{Released, must_ask, must_ask_released};
 use tatara_core::node::{Marker, Ownership};
 
-/// The Host that the Machine holds, contacted only if the plan needs that; without one, the Host that it could
-/// claim.
+/// The Host that the Machine holds, contacted only if the plan needs that; without one, the Host
+/// that it could claim.
 pub(super) async fn observe(ssh: &Ssh, observed: &Observed) -> Place {
     if let Some(host) = held_host(ssh, &observed.marker) {
         return Placement::Held(held(ssh, observed, &host).await).into();
@@ -38,8 +38,8 @@ pub(super) async fn observe(ssh: &Ssh, observed: &Observed) -> Place {
     Placement::None(choice).into()
 }
 
-/// Chooses a Host that no other Machine has just chosen, or one that another has, where there is no other. One that another has
-/// chosen counts as claimed by it, also in its failure domain.
+/// Chooses a Host that no other Machine has just chosen, or one that another has, where there is no
+/// other. One that another has chosen counts as claimed by it, also in its failure domain.
 fn choose(
     ssh: &Ssh,
     observed: &Observed,
@@ -74,7 +74,8 @@ fn choose(
     })
 }
 
-/// The claim of a Machine that has chosen a Host. One that the store does not show counts as of this cluster.
+/// The claim of a Machine that has chosen a Host. One that the store does not show counts as of
+/// this cluster.
 fn claim_to_come(ssh: &Ssh, uid: String, cluster: &str) -> ConsumerRef {
     let machine = ssh.engine.stores.machines.by_uid(&uid);
     let labels = machine.as_ref().map(|machine| machine.labels());
@@ -95,13 +96,14 @@ fn chooser(observed: &Observed) -> Chooser<'_> {
     }
 }
 
-/// Whether the Machine that claims a Host is a control plane; `None` if that Machine is gone or cannot be read.
+/// Whether the Machine that claims a Host is a control plane; `None` if that Machine is gone or
+/// cannot be read.
 fn kind(ssh: &Ssh, host: &Host) -> Option<bool> {
     kind_of(&*claims::machine(&ssh.engine.stores.machines, host)?)
 }
 
-/// The Host that the Machine chose. If the Machine neither holds it nor can claim it, the Host is contacted: only its
-/// server shows whether anything of this Machine is there.
+/// The Host that the Machine chose. If the Machine neither holds it nor can claim it, the Host is
+/// contacted: only its server shows whether anything of this Machine is there.
 pub(super) async fn chosen(
     ssh: &Ssh,
     observed: &Observed,
@@ -139,8 +141,8 @@ pub(super) async fn chosen(
     Some(HostChoice { host: name, now })
 }
 
-/// The Host whose server has the marker of a Machine that does not claim it. This comes from the status, which can be
-/// edited: it may prevent an action, and never permit one.
+/// The Host whose server has the marker of a Machine that does not claim it. This comes from the
+/// status, which can be edited: it may prevent an action, and never permit one.
 fn marked(hosts: &Kind<Host>, namespace: &str, uid: &str) -> Option<String> {
     let hosts = hosts.within(namespace);
     let is_its = |host: &Arc<Host>| marker(host).is_some_and(|marker| marker.uid == uid);
@@ -148,7 +150,8 @@ fn marked(hosts: &Kind<Host>, namespace: &str, uid: &str) -> Option<String> {
     its.map(|host| host.name_any())
 }
 
-/// The same, or an orphan whose marker no release that reports it has read yet: it may be of any Machine.
+/// The same, or an orphan whose marker no release that reports it has read yet: it may be of any
+/// Machine.
 pub fn perhaps_marked(hosts: &Kind<Host>, namespace: &str, uid: &str) -> Option<String> {
     marked(hosts, namespace, uid).or_else(|| {
         let hosts = hosts.within(namespace);
@@ -186,8 +189,8 @@ fn held_host(ssh: &Ssh, marker: &Marker) -> Option<Arc<Host>> {
     host
 }
 
-/// The host of a claim that the store does not show yet. A claim that it shows, or whose Host is deleted, is no longer
-/// pending.
+/// The host of a claim that the store does not show yet. A claim that it shows, or whose Host is
+/// deleted, is no longer pending.
 pub(super) fn claiming(ssh: &Ssh, namespace: &str, uid: &str) -> Option<String> {
     let mut claims = ssh.claims();
     let claim = claims.get(uid)?;
@@ -248,7 +251,8 @@ async fn held(ssh: &Ssh, observed: &Observed, host: &Host) -> Infrastructure {
     }
 }
 
-/// Wakes the Host's controller if the Machine observed a problem that the Host's conditions do not show.
+/// Wakes the Host's controller if the Machine observed a problem that the Host's conditions do not
+/// show.
 fn tell_host(ssh: &Ssh, host: &Host, observed: &Observed, contact: &Contact) {
     let trouble = match contact {
         Contact::Unreachable { .. } => Some(ConditionType::Reachable),
@@ -279,8 +283,8 @@ async fn power(ssh: &Ssh, host: &Host) -> Result<PowerState, String> {
     heard.power.map_err(|error| error.message)
 }
 
-/// Whether its own controller reports that it is reset and waits for its Machine to be deleted, or that it will not be
-/// reset because of the control plane that its marker names.
+/// Whether its own controller reports that it is reset and waits for its Machine to be deleted, or
+/// that it will not be reset because of the control plane that its marker names.
 fn is_freed(host: &Host) -> bool {
     let conditions = host
         .status
@@ -342,7 +346,8 @@ fn why(host: &Host, stuck: Stuck) -> Option<(String, String)> {
     Some((said.reason.clone(), said.message.clone()))
 }
 
-/// Why what is on a host is not its consumer's, as its own controller saw it last: silence since then hides nothing of that.
+/// Why what is on a host is not its consumer's, as its own controller saw it last: silence since
+/// then hides nothing of that.
 fn strange(host: &Host) -> Option<String> {
     let clean = find(&host.status.as_ref()?.conditions, ConditionType::Clean)?;
     let reason = Reason::parse(&clean.reason).filter(|_| clean.status == Status::False)?;

@@ -18,8 +18,8 @@ use tatara_core::machine::plan::{Acquire, Power, Release};
 use tatara_core::machine::{HostChoice, Infrastructure, Observed, PendingClaim, Placement};
 use tatara_core::node::Marker;
 
-/// Servers that users registered as Hosts. A place is the claim on a Host; the Host's own controller resets the server
-/// and controls its power.
+/// Servers that users registered as Hosts. A place is the claim on a Host; the Host's own
+/// controller resets the server and controls its power.
 pub struct Ssh {
     /// The management cluster.
     pub engine: Arc<Engine>,

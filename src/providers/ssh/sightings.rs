@@ -1,5 +1,6 @@
-//! Hosts on which the private key of a cluster's CA was observed: control-plane hosts have it from before `kubeadm
-//! init` until their reset. Kept in memory, from observations since this process started.
+//! Hosts on which the private key of a cluster's CA was observed: control-plane hosts have it from
+//! before `kubeadm init` until their reset. Kept in memory, from observations since this process
+//! started.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -43,9 +44,9 @@ impl Sightings {
         self.lock().hosts.get(&key(namespace, name)).cloned()
     }
 
-    /// Records proof that nothing of this Machine runs. Observations of its host are dropped, so that the host is
-    /// contacted again: the proof may be only the user's assertion. The record of an existing Machine remains until
-    /// [`Self::forget_ended`].
+    /// Records proof that nothing of this Machine runs. Observations of its host are dropped, so
+    /// that the host is contacted again: the proof may be only the user's assertion. The record of
+    /// an existing Machine remains until [`Self::forget_ended`].
     pub fn ended(&self, uid: &str, exists: bool) {
         let mut known = self.lock();
         let is_its = |sighting: &Sighting| sighting.owner.as_ref().is_some_and(|of| of.uid == uid);
@@ -60,7 +61,8 @@ impl Sightings {
         self.lock().ended.contains(uid)
     }
 
-    /// Drops that record, because `kubeadm init` is about to start for this Machine, or the Machine is deleted.
+    /// Drops that record, because `kubeadm init` is about to start for this Machine, or the Machine
+    /// is deleted.
     pub fn forget_ended(&self, uid: &str) {
         self.lock().ended.remove(uid);
     }

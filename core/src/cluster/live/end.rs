@@ -7,7 +7,8 @@ use crate::api::Cluster;
 use crate::api::names::{ANNOTATION_INITIALIZED, LABEL_CLUSTER, LABEL_MANAGED_BY, MANAGED_BY};
 use crate::api::readable::unreadable;
 
-/// Whether an object of a Cluster that is being deleted is deleted with it: it is ours, can be read, and is not being deleted yet.
+/// Whether an object of a Cluster that is being deleted is deleted with it: it is ours, can be
+/// read, and is not being deleted yet.
 pub fn is_deleted<K: Resource>(object: &K, is_ours: bool) -> bool {
     is_ours && unreadable(object).is_none() && object.meta().deletion_timestamp.is_none()
 }
@@ -19,7 +20,8 @@ pub enum Holding {
     Anothers,
     /// It gets our finalizer, or loses it.
     Finalizer,
-    /// First it loses the record of the control plane, so that a Cluster of the same name and CA can be created again.
+    /// First it loses the record of the control plane, so that a Cluster of the same name and CA
+    /// can be created again.
     Record,
 }
 
@@ -34,8 +36,9 @@ pub fn holding(secret: &Secret, cluster: &Cluster, needed: bool) -> Holding {
     }
 }
 
-/// The other Cluster that owns a Secret. The Secret names of two Clusters can collide: `a-profile-kubeconfig`
-/// is that of the ClusterProfile of `a`, and of the administrators of `a-profile`.
+/// The other Cluster that owns a Secret. The Secret names of two Clusters can collide:
+/// `a-profile-kubeconfig` is that of the ClusterProfile of `a`, and of the administrators of
+/// `a-profile`.
 pub fn other_cluster(secret: &Secret, cluster: &Cluster) -> Option<String> {
     let owners = secret.owner_references().iter();
     let owners = owners.filter(|owner| owner.kind == Cluster::kind(&()));
@@ -47,8 +50,8 @@ pub fn other_cluster(secret: &Secret, cluster: &Cluster) -> Option<String> {
     names.find(|name| **name != cluster.name_any()).cloned()
 }
 
-/// Whether it has the record of this Cluster. A record that the Cluster does not have stays: a user has to
-/// investigate it.
+/// Whether it has the record of this Cluster. A record that the Cluster does not have stays: a user
+/// has to investigate it.
 fn has_record_of(secret: &Secret, cluster: &Cluster) -> bool {
     let record = secret.annotations().get(ANNOTATION_INITIALIZED);
     record.is_some() && record == cluster.annotations().get(ANNOTATION_INITIALIZED)

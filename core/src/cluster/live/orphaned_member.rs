@@ -53,8 +53,9 @@ pub enum Removal {
     Refused(Finding),
 }
 
-/// What came of the removal of a member that did not serve `since` then. `answer`: etcd's, `Ok(false)` is its refusal for now.
-/// `left`: the list that was read afterwards, if it could be read. What was asked may have happened without an answer.
+/// What came of the removal of a member that did not serve `since` then. `answer`: etcd's,
+/// `Ok(false)` is its refusal for now. `left`: the list that was read afterwards, if it could be
+/// read. What was asked may have happened without an answer.
 pub fn came(
     cluster: &Cluster,
     (member, since): (&Member, Timestamp),

@@ -1,4 +1,5 @@
-//! What is written into kubeadm's ConfigMaps of a Cluster, by what stands in them and on the Cluster now.
+//! What is written into kubeadm's ConfigMaps of a Cluster, by what stands in them and on the
+//! Cluster now.
 
 use kube::ResourceExt;
 
@@ -6,7 +7,8 @@ use crate::api::Cluster;
 use crate::kubeadm::{ClusterInput, Kept, KubernetesVersion, change};
 use crate::settings::{self, Settings};
 
-/// Whether the version to which kubeadm's addons are `due` is forgotten: kubeadm's record, read now, was never raised to it.
+/// Whether the version to which kubeadm's addons are `due` is forgotten: kubeadm's record, read
+/// now, was never raised to it.
 pub fn is_forsaken(recorded: Option<&KubernetesVersion>, due: &str) -> bool {
     let due = due.parse::<KubernetesVersion>().ok();
     recorded
@@ -14,8 +16,8 @@ pub fn is_forsaken(recorded: Option<&KubernetesVersion>, due: &str) -> bool {
         .is_some_and(|(recorded, due)| recorded < due)
 }
 
-/// What is recorded as being written before the ConfigMaps are edited; `None` if it is recorded already. What broke off before
-/// stays known until all is written.
+/// What is recorded as being written before the ConfigMaps are edited; `None` if it is recorded
+/// already. What broke off before stays known until all is written.
 pub fn begun(cluster: &Cluster, to: &Settings) -> Option<Vec<Settings>> {
     let mut writing = settings::writing(cluster);
     if writing.contains(to) {

@@ -1,4 +1,5 @@
-//! The certificate authorities of a Cluster: made once, and never in the place of those that a control plane uses.
+//! The certificate authorities of a Cluster: made once, and never in the place of those that a
+//! control plane uses.
 
 use kube::ResourceExt;
 

@@ -14,7 +14,8 @@ use crate::words::counted;
 /// How many Machines a message names.
 const NAMED: usize = 3;
 
-/// The profile first, so that consumers stop using the cluster; then workers, then the control plane, then the rest.
+/// The profile first, so that consumers stop using the cluster; then workers, then the control
+/// plane, then the rest.
 pub fn plan(observed: &Observed) -> Plan {
     let mut plan = Plan {
         phase: "Deleting",
@@ -44,7 +45,8 @@ pub fn plan(observed: &Observed) -> Plan {
         if observed.sets_left > 0 || observed.machines.iter().any(|machine| !machine.deleting) {
             plan.actions.push(Action::DeleteChildren);
         }
-        // their Nodes are in a cluster that stays, and a manager that has started since is not connected with it
+        // their Nodes are in a cluster that stays, and a manager that has started since is not
+        // connected with it
         if observed.external && !observed.connected && observed.kubeconfig_problem.is_none() {
             plan.actions.push(Action::Connect);
         }
@@ -108,8 +110,8 @@ fn named(machines: &[MachineFact]) -> String {
     format!(": {}{more}", names.join(", "))
 }
 
-/// Machines that are the Cluster's, and that its label does not name: a claim can be edited as well, so a person decides
-/// whether such a Machine is deleted.
+/// Machines that are the Cluster's, and that its label does not name: a claim can be edited as
+/// well, so a person decides whether such a Machine is deleted.
 fn unlabelled(observed: &Observed) -> String {
     let [first, ..] = observed.unlabelled.as_slice() else {
         return String::new();

@@ -15,8 +15,9 @@ use crate::remedy;
 
 const ETCD: ConditionType = ConditionType::EtcdHealthy;
 
-/// Adds the removal of a member that belongs to no Machine, where that is safe; one at a time. In the turn of the Cluster, for which it
-/// asks; or beside a Machine that has it, where that loses nothing.
+/// Adds the removal of a member that belongs to no Machine, where that is safe; one at a time. In
+/// the turn of the Cluster, for which it asks; or beside a Machine that has it, where that loses
+/// nothing.
 pub(super) fn keep(observed: &Observed, plan: &mut Plan) {
     let Some(id) = removable(observed) else {
         return;
@@ -41,7 +42,8 @@ fn removable(observed: &Observed) -> Option<MemberId> {
     verdict.ok().map(|_| member.id)
 }
 
-/// Whether a turn is returned that nobody uses: its Machine does not exist, or the Cluster has it and there is nothing to remove.
+/// Whether a turn is returned that nobody uses: its Machine does not exist, or the Cluster has it
+/// and there is nothing to remove.
 pub(super) fn returns_turn(observed: &Observed) -> bool {
     observed.is_turn_vacant && !(has_own_turn(observed) && removable(observed).is_some())
 }
@@ -129,7 +131,8 @@ fn stranger<'a>(
     (!all.is_empty()).then(|| all.swap_remove(removable.unwrap_or(0)))
 }
 
-/// Whether all members serve and belong to a Machine; `None` if the etcd is not ours, or was not read yet.
+/// Whether all members serve and belong to a Machine; `None` if the etcd is not ours, or was not
+/// read yet.
 pub(super) fn health(observed: &Observed) -> Option<Finding> {
     let members = match observed.etcd.as_ref()? {
         Ok(members) => members,
@@ -144,7 +147,8 @@ pub(super) fn health(observed: &Observed) -> Option<Finding> {
     }))
 }
 
-/// Members answer and know no leader, and the API does not serve: others that have the quorum would have to be out of reach of all.
+/// Members answer and know no leader, and the API does not serve: others that have the quorum would
+/// have to be out of reach of all.
 fn has_lost_quorum(observed: &Observed) -> bool {
     let verdict = observed
         .health
@@ -220,7 +224,8 @@ fn named(observed: &Observed, member: &Member) -> String {
     }
 }
 
-/// Of the members that have not started, and that others name by their addresses, which Machines have them.
+/// Of the members that have not started, and that others name by their addresses, which Machines
+/// have them.
 fn unstarted(observed: &Observed, members: &Members) -> String {
     let pending = members.list.iter().filter(|member| !member.is_started());
     let said = pending.filter_map(|member| {
@@ -230,7 +235,8 @@ fn unstarted(observed: &Observed, members: &Members) -> String {
     said.collect()
 }
 
-/// Whether too few answer because of members that belong to no Machine alone: they count, and are not asked.
+/// Whether too few answer because of members that belong to no Machine alone: they count, and are
+/// not asked.
 fn is_of_strangers(observed: &Observed, members: &Members, obstacle: &Obstacle) -> bool {
     let mut silent = members
         .voters()

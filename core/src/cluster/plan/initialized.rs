@@ -18,7 +18,8 @@ pub(super) fn found(observed: &Observed) -> Finding {
             "the kubeconfig Secret was supplied; the control plane is not Tatara's",
         );
     }
-    // also of one that runs: two records of init name two hosts, and one of these may be reset or joined by mistake
+    // also of one that runs: two records of init name two hosts, and one of these may be reset or
+    // joined by mistake
     if let Some(doubt) = &observed.doubt {
         return doubt.finding(NAME, ClusterName::of_cluster(&observed.cluster));
     }

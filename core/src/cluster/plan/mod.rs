@@ -23,7 +23,8 @@ use crate::remedy;
 use crate::settings::Settings;
 use crate::{Next, trouble};
 
-/// How often the API of a running cluster is asked whether it is ready, while an update waits for the answer.
+/// How often the API of a running cluster is asked whether it is ready, while an update waits for
+/// the answer.
 const PROBE_SOON: Duration = Duration::from_secs(1);
 
 /// One thing to do, with everything decided.
@@ -57,7 +58,8 @@ pub enum Action {
     },
     /// Carry an edit of the settings into kubeadm's ConfigMaps, and record it.
     ApplySettings {
-        /// What they have: what is recorded, and what a manager that was stopped may have written of another edit.
+        /// What they have: what is recorded, and what a manager that was stopped may have written
+        /// of another edit.
         from: Vec<Settings>,
         /// What they are to have.
         to: Settings,
@@ -167,8 +169,8 @@ pub fn plan(observed: &Observed) -> Plan {
     plan
 }
 
-/// Whether the cluster was judged before, and not yet since the manager started: its conditions stay, because a restart of
-/// the manager changes nothing about it.
+/// Whether the cluster was judged before, and not yet since the manager started: its conditions
+/// stay, because a restart of the manager changes nothing about it.
 fn is_news_to_come(observed: &Observed) -> bool {
     let was_judged = was(observed, ConditionType::ControlPlaneHealthy)
         .is_some_and(|status| status != Status::Unknown);
@@ -239,7 +241,8 @@ fn live(observed: &Observed, plan: &mut Plan) {
     plan.next = plan.next.sooner(observed.addons_next);
 }
 
-/// Its settings cannot be used, and what runs is watched all the same: its Machines are judged by their Nodes.
+/// Its settings cannot be used, and what runs is watched all the same: its Machines are judged by
+/// their Nodes.
 fn running(observed: &Observed, plan: &mut Plan) {
     if is_live(observed) {
         if etcd::returns_turn(observed) {
@@ -274,8 +277,8 @@ fn with_note(observed: &Observed, mut finding: Finding) -> Finding {
     finding
 }
 
-/// While kubeadm starts etcd and the API server of a machine anew, that is what comes first of what does not answer. Alarms, and a
-/// member that is nobody's, have other causes.
+/// While kubeadm starts etcd and the API server of a machine anew, that is what comes first of what
+/// does not answer. Alarms, and a member that is nobody's, have other causes.
 fn while_updated(observed: &Observed, mut finding: Finding) -> Finding {
     let turn = observed.turn.as_ref();
     let turn = turn.filter(|turn| turn.action == TurnAction::Upgrade);

@@ -16,8 +16,8 @@ const PARTS: [ConditionType; 7] = [
     ConditionType::AddonsApplied,
 ];
 
-/// An etcd that cannot be asked may serve all the same: its API server tells. Settings that are on their way, or left, are
-/// on the Machines too; those that are refused are here alone.
+/// An etcd that cannot be asked may serve all the same: its API server tells. Settings that are on
+/// their way, or left, are on the Machines too; those that are refused are here alone.
 fn holds(finding: &Finding) -> bool {
     let is_settings = finding.condition == ConditionType::SettingsApplied;
     if is_settings && finding.reason() != Reason::InvalidConfiguration {

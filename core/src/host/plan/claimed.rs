@@ -72,8 +72,9 @@ fn followed(observed: &Observed, follow: &Follow) -> Plan {
     plan
 }
 
-/// Its Cluster is deleted, and what runs on it waits for that: it is stopped, and the reset follows. Its peers are reset at the
-/// same time, and kubeadm would wait for them until its time is up.
+/// Its Cluster is deleted, and what runs on it waits for that: it is stopped, and the reset
+/// follows. Its peers are reset at the same time, and kubeadm would wait for them until its time is
+/// up.
 pub(super) fn stopping(observed: &Observed, kind: JobKind) -> Option<Plan> {
     let is_released = consumer(observed).is_some_and(|consumer| consumer.releasing);
     let is_meant = is_released && observed.consumer.may_release() && observed.guards.is_none();

@@ -47,8 +47,9 @@ pub fn plan(observed: &Observed, underway: &Underway, now: Timestamp) -> Plan {
     plan
 }
 
-/// What is not as it was when the installation was asked for. The installer is made of the spec of now, also again when
-/// a manager starts anew: it would overwrite another disk than was named. Once it has ended, that does not matter.
+/// What is not as it was when the installation was asked for. The installer is made of the spec of
+/// now, also again when a manager starts anew: it would overwrite another disk than was named. Once
+/// it has ended, that does not matter.
 fn changed(
     observed: &Observed,
     record: &Record,

@@ -8,8 +8,8 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::node::Observation;
 use crate::remedy;
 
-/// The marker is written before kubeadm is started. Without it, traces of Kubernetes on the server may be those of the
-/// Machine: a `kubeadm reset` would destroy a node whose `/var` is not mounted.
+/// The marker is written before kubeadm is started. Without it, traces of Kubernetes on the server
+/// may be those of the Machine: a `kubeadm reset` would destroy a node whose `/var` is not mounted.
 pub fn marker(observed: &Observed, seen: &Observation) -> Option<Plan> {
     let claim = consumer(observed).filter(|claim| !claim.releasing)?;
     if !observed.consumer.exists() || !observed.consumer.is_begun() {

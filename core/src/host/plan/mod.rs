@@ -60,11 +60,13 @@ pub enum Action {
     Hold,
     /// Clear the claim, by compare-and-swap: nothing of its Machine is on it.
     Free(Clean),
-    /// Remove the finalizer of a Host that is being deleted, with its claim. Its server is not changed.
+    /// Remove the finalizer of a Host that is being deleted, with its claim. Its server is not
+    /// changed.
     LetGo,
     /// The same, because this other Host names the same server with the same claim, and stays.
     LeaveTo(String),
-    /// Record on the Cluster that its control plane is on this host, of a Machine that does not exist.
+    /// Record on the Cluster that its control plane is on this host, of a Machine that does not
+    /// exist.
     RecordInitialized(InitProof),
     /// Switch it on through its BMC, to boot from its own disk.
     SwitchOn,
@@ -76,7 +78,8 @@ pub enum Action {
     StopKubelet(Marker),
     /// Stop the jobs of this Machine that need its Cluster, if that is being deleted, read live.
     StopJobs(Marker),
-    /// Create a host key, and record on the Host that an installation is under way, with a compare-and-swap.
+    /// Create a host key, and record on the Host that an installation is under way, with a
+    /// compare-and-swap.
     BeginInstallation,
     /// Open the installer to the host, as it was before we started.
     OpenInstaller,
@@ -84,7 +87,8 @@ pub enum Action {
     BootInstaller,
     /// Close the installer, and have the BMC boot what was installed.
     BootInstalled,
-    /// Pin the key of the installed system, and remove the record of the installation; free the host if it was released.
+    /// Pin the key of the installed system, and remove the record of the installation; free the
+    /// host if it was released.
     EndInstallation,
     /// Close the installer, have the BMC take it out, and write down why.
     GiveUpInstallation(Cause, String),
@@ -131,7 +135,8 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
         return paused(observed);
     }
     if !observed.first_contact_keys.is_empty() {
-        // nothing is said of a host, or done to it, before it is sure that it is the same one the next time
+        // nothing is said of a host, or done to it, before it is sure that it is the same one the
+        // next time
         return Plan {
             actions: vec![Action::PinKeys(observed.first_contact_keys.clone())],
             ..Plan::default()
@@ -145,7 +150,8 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     if !is_free() {
         plan.actions.extend(owned::let_go(observed));
     }
-    // else no other Machine may run init because of this host, and this host is not reset because of its control plane
+    // else no other Machine may run init because of this host, and this host is not reset because
+    // of its control plane
     let made = observed.unrecorded.clone().map(Action::RecordInitialized);
     plan.actions.extend(made);
     power::tell(observed, &mut plan);

@@ -10,9 +10,9 @@ use crate::api::host::ConsumerRef;
 use crate::node::{Marker, Owner};
 use crate::remedy;
 
-/// Ours by its marker, and not its Machine's by its claim: a live node, for all we know, as after the
-/// restore of an old backup. It is never reset without a command of the user. The claim of another Machine
-/// was never fulfilled, and may be removed.
+/// Ours by its marker, and not its Machine's by its claim: a live node, for all we know, as after
+/// the restore of an old backup. It is never reset without a command of the user. The claim of
+/// another Machine was never fulfilled, and may be removed.
 pub fn plan(observed: &Observed, owner: &Owner) -> Plan {
     let marker = &owner.marker;
     let whose = format!(
@@ -51,8 +51,8 @@ pub fn plan(observed: &Observed, owner: &Owner) -> Plan {
     plan
 }
 
-/// What is lost with a host that is reset by this command, for a Machine that does not exist. Its pods are not evicted then,
-/// and of a control plane there is no second copy.
+/// What is lost with a host that is reset by this command, for a Machine that does not exist. Its
+/// pods are not evicted then, and of a control plane there is no second copy.
 pub(super) fn end(owner: Option<&Owner>, command: &str) -> String {
     match owner {
         Some(Owner {
@@ -70,8 +70,8 @@ pub(super) fn end(owner: Option<&Owner>, command: &str) -> String {
     }
 }
 
-/// The claim of a Machine of which nothing is on the server, as after a restore: it passes to no other, and goes with
-/// the Host, which is not the server.
+/// The claim of a Machine of which nothing is on the server, as after a restore: it passes to no
+/// other, and goes with the Host, which is not the server.
 fn other_claim(observed: &Observed, other: &ConsumerRef) -> String {
     let (namespace, host) = (
         observed.host.namespace().unwrap_or_default(),

@@ -1,5 +1,5 @@
-//! A host that is in use, according to its marker or to what runs on it: reset only what belongs to a Machine that released
-//! it, and leave everything else alone.
+//! A host that is in use, according to its marker or to what runs on it: reset only what belongs to
+//! a Machine that released it, and leave everything else alone.
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
@@ -25,14 +25,16 @@ pub fn unreadable(text: &str) -> Plan {
     ))
 }
 
-/// It belongs to another: nothing is done to it. A claim on it was never fulfilled, and may be removed.
+/// It belongs to another: nothing is done to it. A claim on it was never fulfilled, and may be
+/// removed.
 pub fn occupied(observed: &Observed, message: String) -> Plan {
     let mut plan = left_alone(message);
     plan.actions.extend(never_started(observed));
     plan
 }
 
-/// Frees the claim of a Machine that released a host on which nothing of it ever was, whatever else is on the host.
+/// Frees the claim of a Machine that released a host on which nothing of it ever was, whatever else
+/// is on the host.
 pub(super) fn never_started(observed: &Observed) -> Option<Action> {
     let (Some(consumer), Contact::Seen(seen)) = (consumer(observed), &observed.contact) else {
         return None;
@@ -48,8 +50,9 @@ fn proof(observed: &Observed, seen: &Observation) -> Result<Proof, String> {
     Proof::of_host(&claimant, observed.consumer.is_begun(), seen)
 }
 
-/// A clean host that was released. A host that was reset keeps the claim until its Machine is deleted: the Machine returns
-/// its turn and deletes its Node on the evidence of a host that still has its claim.
+/// A clean host that was released. A host that was reset keeps the claim until its Machine is
+/// deleted: the Machine returns its turn and deletes its Node on the evidence of a host that still
+/// has its claim.
 pub fn released(observed: &Observed, seen: &Observation) -> Plan {
     let name = consumer(observed).map_or("", |consumer| consumer.name.as_str());
     let quarantined = |why: &str| {
@@ -137,8 +140,8 @@ fn is_claimants(observed: &Observed, owner: &Owner) -> bool {
     consumer(observed).is_some_and(|consumer| consumer.uid == owner.marker.uid)
 }
 
-/// `releasing` is set, and the Machine is not being deleted; or the host has the control plane of a Cluster that stays. Both
-/// fields can be edited, and a reset cannot be undone.
+/// `releasing` is set, and the Machine is not being deleted; or the host has the control plane of a
+/// Cluster that stays. Both fields can be edited, and a reset cannot be undone.
 pub fn not_meant(observed: &Observed) -> Option<Plan> {
     let consumer = consumer(observed).filter(|consumer| consumer.releasing)?;
     let name = &consumer.name;
@@ -175,7 +178,8 @@ fn is_held(observed: &Observed) -> bool {
     finalizers.any(|finalizer| finalizer == FINALIZER_IN_USE)
 }
 
-/// Removes the finalizer of a Host that is being deleted, once its server has nothing that only this Host manages.
+/// Removes the finalizer of a Host that is being deleted, once its server has nothing that only
+/// this Host manages.
 pub fn let_go(observed: &Observed) -> Option<Action> {
     if !is_deleted(observed) || !is_held(observed) || is_installing(observed) {
         return None;
@@ -187,8 +191,9 @@ pub fn let_go(observed: &Observed) -> Option<Action> {
     observed.stands_in.clone().map(Action::LeaveTo)
 }
 
-/// Whether the Machine that claims a Host has nothing on its server, so that the Host may be deleted as it is: one that
-/// was made with the claim of another, of a Machine that does not exist, or of one that lost its disk.
+/// Whether the Machine that claims a Host has nothing on its server, so that the Host may be
+/// deleted as it is: one that was made with the claim of another, of a Machine that does not exist,
+/// or of one that lost its disk.
 fn has_no_claim_on(observed: &Observed) -> bool {
     let (Some(consumer), Contact::Seen(seen)) = (consumer(observed), &observed.contact) else {
         return false;
@@ -249,8 +254,8 @@ pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner, now: Timesta
     }
 }
 
-/// Whether the Machine that the marker names has claimed this Host, and begun on it, while its server was asked: the Host of this
-/// pass is older than what its server showed.
+/// Whether the Machine that the marker names has claimed this Host, and begun on it, while its
+/// server was asked: the Host of this pass is older than what its server showed.
 fn is_claimed_since(observed: &Observed, owner: &Owner) -> bool {
     let has_this = matches!(&observed.owner, Known::On(host) if *host == observed.host.name_any());
     has_this && observed.host.namespace().as_ref() == Some(&owner.marker.namespace)
@@ -264,7 +269,8 @@ fn is_same(observed: &Observed, consumer: &ConsumerRef, owner: &Owner) -> bool {
         && observed.host.namespace().unwrap_or_default() == marker.namespace
 }
 
-/// Claimed by a Machine that was deleted without releasing it, for example because its finalizer was removed by hand.
+/// Claimed by a Machine that was deleted without releasing it, for example because its finalizer
+/// was removed by hand.
 pub fn abandoned(observed: &Observed) -> Plan {
     let (namespace, name) = (
         observed.host.namespace().unwrap_or_default(),

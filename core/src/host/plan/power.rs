@@ -1,5 +1,5 @@
-//! Power: a host that is needed is switched on, one that may rest stays off, and one that does not answer during its release
-//! is powered off.
+//! Power: a host that is needed is switched on, one that may rest stays off, and one that does not
+//! answer during its release is powered off.
 
 use crate::Why;
 use std::time::Duration;
@@ -16,7 +16,8 @@ use crate::host::{ContactError, PowerState};
 /// A released host that is on is given this time to answer before its power is cut.
 const FENCE_AFTER: SignedDuration = SignedDuration::from_secs(30);
 
-/// Whether Tatara controls its power: it has a BMC that no other Host has, and is not in maintenance.
+/// Whether Tatara controls its power: it has a BMC that no other Host has, and is not in
+/// maintenance.
 pub fn is_driven(observed: &Observed) -> bool {
     let spec = &observed.host.spec;
     spec.bmc.is_some() && !spec.maintenance && observed.duplicates.bmc.is_empty()
@@ -79,7 +80,8 @@ pub fn off(observed: &Observed, now: Timestamp) -> Plan {
     }
 }
 
-/// Whether it may stay off while it is free: it was clean when last checked, and `powerOffWhenReleased` is set.
+/// Whether it may stay off while it is free: it was clean when last checked, and
+/// `powerOffWhenReleased` is set.
 fn rests(observed: &Observed) -> bool {
     let status = observed.host.status.as_ref();
     let is_clean =
@@ -154,8 +156,9 @@ fn says_reachable(observed: &Observed) -> bool {
     status.is_some_and(|status| is_true(&status.conditions, ConditionType::BMCReachable))
 }
 
-/// Cuts the power of a released host that does not answer, so that nothing of its Machine keeps running unobserved. Only if
-/// it is silent: a server that answers but refuses the login may be in use by another.
+/// Cuts the power of a released host that does not answer, so that nothing of its Machine keeps
+/// running unobserved. Only if it is silent: a server that answers but refuses the login may be in
+/// use by another.
 pub fn fence(observed: &Observed, error: &ContactError, now: Timestamp, plan: &mut Plan) {
     let releasing = consumer(observed).is_some_and(|consumer| consumer.releasing);
     let may = releasing
@@ -219,7 +222,8 @@ pub fn tell(observed: &Observed, plan: &mut Plan) {
     }
 }
 
-/// Whether the BMC can be used; `None` if it was not queried since the manager started, and the condition stays as it is.
+/// Whether the BMC can be used; `None` if it was not queried since the manager started, and the
+/// condition stays as it is.
 fn reachable(observed: &Observed) -> Option<Finding> {
     if let [twin, ..] = observed.duplicates.bmc.as_slice() {
         let message = format!(

@@ -4,8 +4,9 @@ use super::super::observed::{Contact, Observed};
 use super::Plan;
 use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 
-/// Adds `Ready`. It repeats what keeps the Host from being used, but for what its owner or a Machine keeps it for; and what
-/// is wrong with it while a Machine has it. A Host that is off while it is free, as asked, is ready.
+/// Adds `Ready`. It repeats what keeps the Host from being used, but for what its owner or a
+/// Machine keeps it for; and what is wrong with it while a Machine has it. A Host that is off while
+/// it is free, as asked, is ready.
 pub fn tell(observed: &Observed, plan: &mut Plan) {
     let find = |name| plan.findings.iter().find(|f| f.condition == name);
     let Some(available) = find(ConditionType::Available) else {
@@ -31,7 +32,8 @@ pub fn tell(observed: &Observed, plan: &mut Plan) {
     plan.findings.push(ready);
 }
 
-/// What was found wrong when it was last asked: of a host that is not asked in this pass the condition stays as it is.
+/// What was found wrong when it was last asked: of a host that is not asked in this pass the
+/// condition stays as it is.
 fn before(observed: &Observed, part: ConditionType) -> Option<Finding> {
     let Contact::NotAsked = observed.contact else {
         return None;

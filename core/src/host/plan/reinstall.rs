@@ -1,5 +1,6 @@
-//! When the operating system of a host is installed: on release with `wipePolicy: reinstall`, and on request by annotation.
-//! Never on a host that a Machine has, nor on one that belongs to another.
+//! When the operating system of a host is installed: on release with `wipePolicy: reinstall`, and
+//! on request by annotation. Never on a host that a Machine has, nor on one that belongs to
+//! another.
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
@@ -13,8 +14,8 @@ use crate::api::names::ANNOTATION_REINSTALL;
 use crate::host::PowerReading;
 use crate::node::Ownership;
 
-/// The effective `wipePolicy`. A Host that is being deleted is reset instead of reinstalled: it is not used any more, and its
-/// namespace may not accept a new Secret for the keys.
+/// The effective `wipePolicy`. A Host that is being deleted is reset instead of reinstalled: it is
+/// not used any more, and its namespace may not accept a new Secret for the keys.
 pub fn policy(observed: &Observed) -> WipePolicy {
     match observed.host.spec.wipe_policy {
         WipePolicy::Reinstall if is_deleted(observed) => WipePolicy::Reset,
@@ -22,8 +23,8 @@ pub fn policy(observed: &Observed) -> WipePolicy {
     }
 }
 
-/// A host that was released, and is reinstalled. First its power is cut, so that its Machine and Node can be deleted: the
-/// installation takes long.
+/// A host that was released, and is reinstalled. First its power is cut, so that its Machine and
+/// Node can be deleted: the installation takes long.
 pub fn on_release(observed: &Observed, now: Timestamp) -> Plan {
     if observed.consumer.exists() && power::is_driven(observed) && strangers(observed).is_none() {
         return cut(observed, now);
@@ -38,8 +39,8 @@ pub fn on_release(observed: &Observed, now: Timestamp) -> Plan {
     begin("because its Machine released it, as set by spec.wipePolicy")
 }
 
-/// Cuts the power of a host that answers. A BMC that could not do that is asked again after a while, and not in each
-/// pass: the pass after a failure follows it at once.
+/// Cuts the power of a host that answers. A BMC that could not do that is asked again after a
+/// while, and not in each pass: the pass after a failure follows it at once.
 fn cut(observed: &Observed, now: Timestamp) -> Plan {
     let why = "its operating system is to be reinstalled, as set by spec.wipePolicy; first its power is cut through its BMC, so \
                that its Machine can be removed";
@@ -158,7 +159,8 @@ fn obstacle(observed: &Observed) -> Option<String> {
     strangers(observed)
 }
 
-/// Why the host is never overwritten: it has a control plane that stays, or belonged to another when it last answered.
+/// Why the host is never overwritten: it has a control plane that stays, or belonged to another
+/// when it last answered.
 fn strangers(observed: &Observed) -> Option<String> {
     if let Some(cluster) = &observed.guards {
         return Some(format!(

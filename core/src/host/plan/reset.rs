@@ -11,8 +11,8 @@ use crate::node::{
     UnitState, UnitStatus, Wanted,
 };
 
-/// A kubeadm that makes a node there, and that nobody follows, decides by what it makes whether the host may be reset, or lose its
-/// power.
+/// A kubeadm that makes a node there, and that nobody follows, decides by what it makes whether the
+/// host may be reset, or lose its power.
 pub fn waits(seen: &Observation, owner: &Owner) -> Option<Plan> {
     let makes_node = |kind: &JobKind| matches!(kind, JobKind::Init | JobKind::Join);
     let kind = seen.running(&owner.marker).find(makes_node)?;
@@ -101,12 +101,14 @@ fn resetting(message: String) -> Plan {
     unavailable(State::Releasing, Reason::Resetting, message)
 }
 
-/// Kubeadm has run since that reset was decided on. It has undone nothing, and is decided again by what is there now.
+/// Kubeadm has run since that reset was decided on. It has undone nothing, and is decided again by
+/// what is there now.
 pub(super) fn is_late(failure: &Failure) -> bool {
     failure.at.step == DECIDED_STEP && failure.exit_code == DECIDED_LATE
 }
 
-/// No trouble, unless it is so again and again: then something on the host keeps changing what is compared.
+/// No trouble, unless it is so again and again: then something on the host keeps changing what is
+/// compared.
 fn decided_again(failed: u32) -> Plan {
     const TROUBLE: u32 = 3;
     let why = "kubeadm ran on it after its reset was decided on";

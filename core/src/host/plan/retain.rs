@@ -8,8 +8,8 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::node::{JobKind, Observation, Owner};
 use crate::remedy;
 
-/// Its data is kept. Its kubelet would bring the node back into the cluster, and its pods would go on beside their successors:
-/// both end.
+/// Its data is kept. Its kubelet would bring the node back into the cluster, and its pods would go
+/// on beside their successors: both end.
 pub fn plan(observed: &Observed, seen: &Observation, owner: &Owner) -> Plan {
     // a job of its Machine would start the kubelet again
     let mut running = seen.running(&owner.marker);

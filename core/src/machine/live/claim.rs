@@ -1,4 +1,5 @@
-//! Whether a Machine claims a Host, keeps the choice of it, and releases it, by what its objects are now.
+//! Whether a Machine claims a Host, keeps the choice of it, and releases it, by what its objects
+//! are now.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
@@ -58,8 +59,9 @@ pub fn claim(host: &Host, machine: &Marker) -> Value {
     })
 }
 
-/// The choice of a Machine whose claim met another one is cleared, as a merge patch of the Machine: otherwise it would wait for
-/// that host. `None` if the claim on `live` is its own after all, as when the response was lost.
+/// The choice of a Machine whose claim met another one is cleared, as a merge patch of the Machine:
+/// otherwise it would wait for that host. `None` if the claim on `live` is its own after all, as
+/// when the response was lost.
 pub fn without_choice(live: &Host, machine: &Marker) -> Option<Value> {
     let change = json!({ "metadata": { "annotations": { (ANNOTATION_HOST): null } } });
     (!is_of(live, machine)).then_some(change)
@@ -70,7 +72,8 @@ pub fn release_basis(host: &Host) -> Option<ConsumerRef> {
     host.spec.consumer_ref.clone()
 }
 
-/// The release of a claim, as a merge patch. `None` if it is not the Machine's: after a long drain it may be another one's.
+/// The release of a claim, as a merge patch. `None` if it is not the Machine's: after a long drain
+/// it may be another one's.
 pub fn release(host: &Host, machine: &Marker) -> Option<Value> {
     let change = json!({ "spec": { "consumerRef": { "releasing": true } } });
     is_of(host, machine).then_some(change)
@@ -85,8 +88,8 @@ pub enum Choice {
     Due,
 }
 
-/// Requires that a Machine may choose this host: it has chosen none or the same, or it is proven (`instead`) that nothing of the
-/// Machine is on the former one.
+/// Requires that a Machine may choose this host: it has chosen none or the same, or it is proven
+/// (`instead`) that nothing of the Machine is on the former one.
 ///
 /// # Errors
 /// It may be there.

@@ -7,8 +7,8 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::LABEL_CLUSTER;
 use crate::machine::Observed;
 
-/// The name of the Cluster that is read before such a Machine ends: that none was seen may be news that is late, and with it the
-/// Machine would leave its Node.
+/// The name of the Cluster that is read before such a Machine ends: that none was seen may be news
+/// that is late, and with it the Machine would leave its Node.
 pub fn unseen_cluster(observed: &Observed) -> Option<&str> {
     let label = observed.machine.labels().get(LABEL_CLUSTER);
     label

@@ -31,7 +31,8 @@ pub fn may_join<'a>(observed: &Observed, members: Read<'a>) -> Result<&'a Member
     }
 }
 
-/// What ends the turn of a Machine that may not join by kubeadm's record: others may have to change meanwhile what it waits for.
+/// What ends the turn of a Machine that may not join by kubeadm's record: others may have to change
+/// meanwhile what it waits for.
 pub fn end_of_refused(observed: &Observed, members: &Members) -> Option<TurnIsOver> {
     observed.member_proof(members).map(TurnIsOver::Member)
 }

@@ -1,5 +1,5 @@
-//! Evidence that another Machine has run `kubeadm init` for a Cluster, independent of Cluster and CA Secret: both may
-//! have been edited, or restored from a backup.
+//! Evidence that another Machine has run `kubeadm init` for a Cluster, independent of Cluster and
+//! CA Secret: both may have been edited, or restored from a backup.
 
 use std::sync::Arc;
 
@@ -19,9 +19,10 @@ pub struct Sighting {
     pub owner: Option<Marker>,
 }
 
-/// Another Machine of the Cluster for which kubeadm was started: before init there is nothing to join. As labels can be
-/// edited, a control-plane Machine of the namespace that no other Cluster records counts as well. The only evidence for
-/// control planes on virtual machines. Control-plane Machines come first: one may be the creator, and is then named.
+/// Another Machine of the Cluster for which kubeadm was started: before init there is nothing to
+/// join. As labels can be edited, a control-plane Machine of the namespace that no other Cluster
+/// records counts as well. The only evidence for control planes on virtual machines. Control-plane
+/// Machines come first: one may be the creator, and is then named.
 pub fn machine(
     machines: &[Arc<Machine>],
     this: &Marker,
@@ -56,8 +57,8 @@ pub fn machine(
     witness.or_else(|| Some(Witness::Worker(others.first()?.name_any())))
 }
 
-/// The Hosts to contact: all but those of running Machines of other Clusters, according to claim and label. Both can be
-/// edited, so an observation that such a host has anyway still counts.
+/// The Hosts to contact: all but those of running Machines of other Clusters, according to claim
+/// and label. Both can be edited, so an observation that such a host has anyway still counts.
 pub fn to_ask(
     hosts: &[Arc<Host>],
     marker: &Marker,
@@ -83,8 +84,8 @@ pub fn to_ask(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unread;
 
-/// The first of these Hosts that has the private key of the Cluster's CA (`authority` is its fingerprint). A Host that
-/// was not contacted, or did not answer, is no evidence.
+/// The first of these Hosts that has the private key of the Cluster's CA (`authority` is its
+/// fingerprint). A Host that was not contacted, or did not answer, is no evidence.
 ///
 /// # Errors
 /// The certificates of the Cluster are not read yet.
@@ -98,7 +99,8 @@ pub fn host(
     let authority = authority.ok_or(Unread)?;
     let found = hosts.iter().find_map(|host| {
         let sighting = sighting(&host.name_any())?;
-        // one CA may serve several Clusters; this Machine's own marker counts: it does not hold that host (any more)
+        // one CA may serve several Clusters; this Machine's own marker counts: it does not hold
+        // that host (any more)
         let is_others = sighting.owner.as_ref().is_some_and(|owner| {
             (&owner.namespace, &owner.cluster) != (&marker.namespace, &marker.cluster)
         });

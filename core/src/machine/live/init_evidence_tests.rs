@@ -51,7 +51,8 @@ fn pending(uid: &str, cluster: &str) -> Arc<Machine> {
     machine_with(uid, cluster, &json!({}), &Value::Null)
 }
 
-/// The witness among these Hosts (with observations), none of which this Machine holds, and these Machines.
+/// The witness among these Hosts (with observations), none of which this Machine holds, and these
+/// Machines.
 fn asked(
     authority: Option<&str>,
     hosts: &[(Arc<Host>, Option<Sighting>)],

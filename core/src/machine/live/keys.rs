@@ -1,6 +1,7 @@
-//! The Secret with the keys of a virtual machine: whose it is, and which Hypervisor it names. That is recorded there a second time:
-//! the Secret exists before the virtual machine and is rarely edited. An empty name means that none was created: the Machine left
-//! the Hypervisor that it was assigned to.
+//! The Secret with the keys of a virtual machine: whose it is, and which Hypervisor it names. That
+//! is recorded there a second time: the Secret exists before the virtual machine and is rarely
+//! edited. An empty name means that none was created: the Machine left the Hypervisor that it was
+//! assigned to.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;

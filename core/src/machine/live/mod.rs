@@ -1,7 +1,9 @@
-//! What an effect requires of what was read live just before it: from those facts to "go on", or why not.
+//! What an effect requires of what was read live just before it: from those facts to "go on", or
+//! why not.
 //!
-//! A plan is made from caches, which may be old. What cannot be undone, and what only one Machine may do at a time, is decided
-//! here a second time. The controllers read the facts and perform; they decide nothing.
+//! A plan is made from caches, which may be old. What cannot be undone, and what only one Machine
+//! may do at a time, is decided here a second time. The controllers read the facts and perform;
+//! they decide nothing.
 
 pub mod claim;
 pub mod end;
@@ -37,8 +39,8 @@ pub enum Check {
 /// What is read before a job of this kind.
 pub fn check(observed: &Observed, kind: JobKind) -> Check {
     let owner = observed.owner();
-    // if the marker records that this job's kubeadm succeeded, only the later steps of the job run again; what joined was not
-    // initialised
+    // if the marker records that this job's kubeadm succeeded, only the later steps of the job run
+    // again; what joined was not initialised
     let is_initialized = owner.is_some_and(|owner| owner.initialized);
     let is_node = is_initialized || owner.is_some_and(|owner| owner.joined);
     let is_control_plane = observed.acts_as_control_plane();
@@ -51,13 +53,15 @@ pub fn check(observed: &Observed, kind: JobKind) -> Check {
     }
 }
 
-/// Whether the settings that the node is created with are recorded before a job starts: until kubeadm has run.
+/// Whether the settings that the node is created with are recorded before a job starts: until
+/// kubeadm has run.
 pub fn records_settings(observed: &Observed) -> bool {
     let owner = observed.owner();
     !owner.is_some_and(|owner| owner.initialized || owner.joined)
 }
 
-/// What stands in the way of a job of a Node that runs, as a finding of that job: the Node is as well as it was.
+/// What stands in the way of a job of a Node that runs, as a finding of that job: the Node is as
+/// well as it was.
 pub fn about(kind: JobKind, mut finding: Finding) -> Finding {
     match kind.condition() {
         ConditionType::BootstrapReady => return finding,

@@ -1,4 +1,5 @@
-//! What is done with the Node of a Machine, by what was read of it, of its pods and of other Nodes just before.
+//! What is done with the Node of a Machine, by what was read of it, of its pods and of other Nodes
+//! just before.
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
@@ -33,13 +34,14 @@ pub enum Wait {
     Lasts(Finding),
 }
 
-/// Whether the Machine is cordoned only while no other is drained that excludes it: for an update, unless it is cordoned already.
-/// `node`: its own, as the watch shows it.
+/// Whether the Machine is cordoned only while no other is drained that excludes it: for an update,
+/// unless it is cordoned already. `node`: its own, as the watch shows it.
 pub fn is_exclusive(observed: &Observed, node: Option<&NodeView>) -> bool {
     !observed.is_deleting() && !node.is_some_and(NodeView::is_cordoned_by_us)
 }
 
-/// Requires that another Machine, which is not drained together with this one, is not drained. `node`: the Node of that one.
+/// Requires that another Machine, which is not drained together with this one, is not drained.
+/// `node`: the Node of that one.
 ///
 /// # Errors
 /// It is.
@@ -56,7 +58,8 @@ pub fn may_cordon(
     }
 }
 
-/// Whether the drain of the Node goes on. `was_unreachable`: it was done as on a Node whose kubelet does not answer.
+/// Whether the drain of the Node goes on. `was_unreachable`: it was done as on a Node whose kubelet
+/// does not answer.
 pub fn drained(
     observed: &Observed,
     node: NodeFacts<'_>,
@@ -124,14 +127,15 @@ pub fn detached(
     ))
 }
 
-/// Whether the release of a machine that does not answer ends what runs there: nothing of its drain is then waited for.
+/// Whether the release of a machine that does not answer ends what runs there: nothing of its drain
+/// is then waited for.
 fn is_ended_by_release(observed: &Observed, node: NodeFacts<'_>) -> bool {
     let view = node.view;
     view.is_some_and(|view| dead::is_ended_by_release(observed, view, node.has_bmc))
 }
 
-/// Requires that the Node (`name`) of a Machine that does not exist is not Ready, before it is deleted for a Machine that needs its
-/// name.
+/// Requires that the Node (`name`) of a Machine that does not exist is not Ready, before it is
+/// deleted for a Machine that needs its name.
 ///
 /// # Errors
 /// It is Ready again.

@@ -1,7 +1,9 @@
-//! What is written into kubeadm's record before a control plane joins or is updated, and whether a worker joins by it.
+//! What is written into kubeadm's record before a control plane joins or is updated, and whether a
+//! worker joins by it.
 //!
-//! Only the version changes, and what the Cluster's spec owns where somebody edited it; the rest of what `upload-config` writes
-//! (v1beta4, and the RBAC of the two `ConfigMaps`) is the same in all versions of kubeadm that are supported.
+//! Only the version changes, and what the Cluster's spec owns where somebody edited it; the rest of
+//! what `upload-config` writes (v1beta4, and the RBAC of the two `ConfigMaps`) is the same in all
+//! versions of kubeadm that are supported.
 
 use kube::ResourceExt;
 
@@ -42,8 +44,8 @@ pub enum Fit {
     Differs(Finding),
 }
 
-/// Whether the record is read before this job of a worker: before each join; before a preparation only if it is not the first one
-/// and nothing is known of the record, as after a restart.
+/// Whether the record is read before this job of a worker: before each join; before a preparation
+/// only if it is not the first one and nothing is known of the record, as after a restart.
 pub fn is_read(observed: &Observed, kind: JobKind) -> bool {
     let is_unknown = observed.cluster.as_ref();
     let is_unknown = is_unknown.is_some_and(|cluster| cluster.recorded.is_none());
@@ -100,7 +102,8 @@ pub struct JoinFacts<'a> {
     pub text: Option<&'a str>,
     /// The record with what the Cluster's spec owns, if that differs; or why that is not known.
     pub owned: Result<Option<Owned>, String>,
-    /// The version to which kubeadm's addons have to follow ([`crate::api::names::ANNOTATION_ADDONS_DUE`]).
+    /// The version to which kubeadm's addons have to follow
+    /// ([`crate::api::names::ANNOTATION_ADDONS_DUE`]).
     pub due: Option<&'a str>,
     /// What the other control planes run: see [`running`].
     pub runs: Vec<Option<KubernetesVersion>>,
@@ -111,7 +114,8 @@ pub struct JoinFacts<'a> {
 /// What is written before a control plane joins, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Writes {
-    /// On the Cluster: the version to which the addons are to follow. First, so that whoever reads the higher record knows that.
+    /// On the Cluster: the version to which the addons are to follow. First, so that whoever reads
+    /// the higher record knows that.
     pub announced: Option<KubernetesVersion>,
     /// The record.
     pub configuration: Option<String>,
@@ -196,8 +200,8 @@ pub fn may_update(owned: Result<Option<Owned>, String>) -> Result<Option<Owned>,
     owned.map_err(updating)
 }
 
-/// The user's part of the record, and what of the record is compared, by the Cluster as read after it: what an edit has just written
-/// there is either recorded by then, or being written.
+/// The user's part of the record, and what of the record is compared, by the Cluster as read after
+/// it: what an edit has just written there is either recorded by then, or being written.
 pub fn compared(cluster: &Cluster) -> (Settings, Compared) {
     let recorded = settings::part(&settings::kept(cluster), Kept::Cluster);
     if settings::writing(cluster).is_empty() {

@@ -1,4 +1,5 @@
-//! The settings with which a node is made, and whether one may begin to follow those of its Cluster: one of a cluster does at a time.
+//! The settings with which a node is made, and whether one may begin to follow those of its
+//! Cluster: one of a cluster does at a time.
 
 use std::sync::Arc;
 
@@ -12,7 +13,8 @@ use crate::machine::{Lookup, Observed, is_begun};
 use crate::node::JobKind;
 use crate::settings::{self, Settings};
 
-/// Whether a Machine goes on whoever is next: it has the turn, is drained, has begun, or moves to another version.
+/// Whether a Machine goes on whoever is next: it has the turn, is drained, has begun, or moves to
+/// another version.
 pub fn goes_on(observed: &Observed) -> bool {
     let machine = &observed.machine;
     // who has the turn goes on: the others wait for it
@@ -38,8 +40,9 @@ pub fn may_begin(observed: &Observed, next: &Machine) -> Option<Finding> {
     (next.uid() != observed.machine.uid()).then(|| waits_for(observed, &next.name_any()))
 }
 
-/// The record of the settings that the node is about to be created with; `None` if this job creates none. `of_others`: what the
-/// control plane was made with, asked for while the Cluster has no record of that.
+/// The record of the settings that the node is about to be created with; `None` if this job creates
+/// none. `of_others`: what the control plane was made with, asked for while the Cluster has no
+/// record of that.
 pub fn created_with(
     observed: &Observed,
     kind: JobKind,
@@ -56,8 +59,9 @@ pub fn created_with(
     Some(settings::of(spec, kind, is_control_plane, recorded).to_string())
 }
 
-/// What the control plane of the Machine's Cluster was made with, by the record of the Machine that made it (`first`, if that exists),
-/// or of another control plane on whose machine kubeadm was started.
+/// What the control plane of the Machine's Cluster was made with, by the record of the Machine that
+/// made it (`first`, if that exists), or of another control plane on whose machine kubeadm was
+/// started.
 pub fn made_with(
     observed: &Observed,
     first: Option<&Machine>,

@@ -30,7 +30,8 @@ pub fn wanted(observed: &Observed, action: TurnAction) -> Turn {
     }
 }
 
-/// For what a Machine has the turn that removes an etcd member: its own, in its deletion, or one in its way, before it joins.
+/// For what a Machine has the turn that removes an etcd member: its own, in its deletion, or one in
+/// its way, before it joins.
 pub fn of_removal(observed: &Observed) -> TurnAction {
     if observed.is_deleting() {
         TurnAction::Remove
@@ -70,8 +71,8 @@ pub fn recorded(observed: &Observed, step: Step) -> Outcome {
     outcome(&observed.marker, step, ConditionType::BootstrapReady)
 }
 
-/// Why a control plane is not recorded: its host has the private key of another CA than the Cluster's (`authority` is the
-/// fingerprint of that, if it was read).
+/// Why a control plane is not recorded: its host has the private key of another CA than the
+/// Cluster's (`authority` is the fingerprint of that, if it was read).
 pub fn other_authority(observed: &Observed, authority: Option<&str>) -> Option<Finding> {
     let has = observed.seen()?.authority.as_deref()?;
     let cluster = ClusterName::of(&observed.marker);

@@ -1,5 +1,5 @@
-//! Turns of Machines that do not exist, and that of a Cluster itself: whether they may be returned or used, by what was read live
-//! just before.
+//! Turns of Machines that do not exist, and that of a Cluster itself: whether they may be returned
+//! or used, by what was read live just before.
 
 use kube::ResourceExt;
 
@@ -15,7 +15,8 @@ pub enum Held {
     Own,
     /// Another has it.
     By(Turn),
-    /// What was decided on is not true any more, or the Cluster and its CA Secret contradict each other.
+    /// What was decided on is not true any more, or the Cluster and its CA Secret contradict each
+    /// other.
     Changed,
 }
 
@@ -37,19 +38,21 @@ pub fn held(step: Step) -> Held {
     }
 }
 
-/// The turn that is returned once its Machine does not exist: a later one than that of `kubeadm init`, which nothing but a proof
-/// ends.
+/// The turn that is returned once its Machine does not exist: a later one than that of `kubeadm
+/// init`, which nothing but a proof ends.
 pub fn later(both: &Both) -> Option<&Turn> {
     let holder = both.holder();
     holder.filter(|turn| turn.is_later())
 }
 
-/// Why that turn is over: `machine`, the one of its holder's name, is not the holder. `None` if it is.
+/// Why that turn is over: `machine`, the one of its holder's name, is not the holder. `None` if it
+/// is.
 pub fn without_machine(turn: &Turn, machine: Option<&Machine>) -> Option<TurnIsOver> {
     (!is_of(turn, machine)).then(|| TurnIsOver::Vacant(turn.machine.clone()))
 }
 
-/// The turn whose host no longer exists, as the user asserts on the Cluster with this value of the annotation.
+/// The turn whose host no longer exists, as the user asserts on the Cluster with this value of the
+/// annotation.
 pub fn named<'a>(both: &'a Both, says: Option<&String>) -> Option<&'a Turn> {
     let holders = [&both.secret.turn, &both.cluster.turn];
     holders.into_iter().find_map(|holder| match holder {
@@ -58,7 +61,8 @@ pub fn named<'a>(both: &'a Both, says: Option<&String>) -> Option<&'a Turn> {
     })
 }
 
-/// Why the turn that the user named is over. `None` if its Machine exists, whose own annotation says that then.
+/// Why the turn that the user named is over. `None` if its Machine exists, whose own annotation
+/// says that then.
 pub fn by_act(turn: &Turn, machine: Option<&Machine>) -> Option<TurnIsOver> {
     let says = HostIsGone {
         value: &turn.machine,

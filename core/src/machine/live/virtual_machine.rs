@@ -1,4 +1,5 @@
-//! What is done at the Hypervisor of a Machine, by what its objects are now, and by what the gateway answers.
+//! What is done at the Hypervisor of a Machine, by what its objects are now, and by what the
+//! gateway answers.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
@@ -28,12 +29,14 @@ pub fn may_create(live: &Machine, hypervisor: &str) -> bool {
     live.metadata.deletion_timestamp.is_none() && place.map(String::as_str) == Some(hypervisor)
 }
 
-/// Whether a Machine that leaves its Hypervisor has no virtual machine there. What is left of earlier attempts is deleted then.
+/// Whether a Machine that leaves its Hypervisor has no virtual machine there. What is left of
+/// earlier attempts is deleted then.
 pub fn may_leave(shown: Option<&ShownMachine>) -> bool {
     shown.is_none()
 }
 
-/// The virtual machine of which the gateway is asked something. One that sends malformed answers executes requests still.
+/// The virtual machine of which the gateway is asked something. One that sends malformed answers
+/// executes requests still.
 ///
 /// # Errors
 /// No Hypervisor is chosen, or its gateway cannot be asked.
@@ -82,7 +85,8 @@ pub fn refused(observed: &Observed, reason: Reason, error: &str) -> Finding {
     Finding::no(INFRASTRUCTURE, reason, message)
 }
 
-/// Why the virtual machine is not deleted: reason and error of the gateway, or why that is not asked.
+/// Why the virtual machine is not deleted: reason and error of the gateway, or why that is not
+/// asked.
 pub fn not_deleted(observed: &Observed, reason: Reason, why: &str) -> Finding {
     let message = format!(
         "its virtual machine cannot be deleted, and may still run its pods: {why}. If it is off for good: {}; or {}. It is deleted once its gateway answers; condition MachinesKnown of the Hypervisor names it until then",

@@ -12,8 +12,8 @@ use crate::{Next, Reports};
 /// One thing to do, with everything decided.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub enum Action {
-    /// Write our finalizer and the resolved spec on the Machine; and, once there is one, the host that it chose, with its
-    /// provider ID.
+    /// Write our finalizer and the resolved spec on the Machine; and, once there is one, the host
+    /// that it chose, with its provider ID.
     Adopt {
         /// Name of the host, or of the simulated machine.
         host: Option<String>,
@@ -30,15 +30,18 @@ pub enum Action {
     GiveAddress,
     /// Take the turn of kubeadm init by compare-and-swap.
     TakeTurn,
-    /// Wait until kubeadm's record of the cluster lets a control plane join, before it asks for the turn.
+    /// Wait until kubeadm's record of the cluster lets a control plane join, before it asks for the
+    /// turn.
     AwaitRecord,
-    /// Remove this member from etcd, if it is still allowed by then. Leadership is moved to another member before.
+    /// Remove this member from etcd, if it is still allowed by then. Leadership is moved to another
+    /// member before.
     RemoveMember(Member),
     /// Wait until the components of the control plane on its machine serve; they are asked now.
     AwaitComponents,
     /// Return the control-plane turn.
     ReturnTurn(TurnIsOver),
-    /// Remove from the Cluster that kubeadm's addons are to follow to this version, if that still stands there.
+    /// Remove from the Cluster that kubeadm's addons are to follow to this version, if that still
+    /// stands there.
     EndAddons(String),
     /// Record the settings of its node on the Machine.
     RecordSettings {
@@ -101,8 +104,8 @@ pub enum Action {
     RemoveFinalizer(Over),
 }
 
-/// The steps by which a provider gives a Machine its place. Each is done once, however often it is asked for; one that a
-/// provider does not have is done already.
+/// The steps by which a provider gives a Machine its place. Each is done once, however often it is
+/// asked for; one that a provider does not have is done already.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub enum Acquire {
     /// Write the place down, if another was chosen before, and claim it by compare-and-swap.
@@ -140,8 +143,8 @@ pub enum Power {
 pub enum Release {
     /// Everything that runs there is stopped and removed now.
     Now,
-    /// It cannot be removed now, and its Machine is removed anyway: the provider records it, and removes it as soon as it
-    /// can.
+    /// It cannot be removed now, and its Machine is removed anyway: the provider records it, and
+    /// removes it as soon as it can.
     Later,
 }
 
@@ -175,8 +178,8 @@ impl crate::Plan for Plan {
 }
 
 impl Plan {
-    /// All that is done is quick, and the next pass follows at once: its findings are worth writing,
-    /// these are not yet.
+    /// All that is done is quick, and the next pass follows at once: its findings are worth
+    /// writing, these are not yet.
     pub fn is_quick(&self) -> bool {
         let quick = |action: &Action| {
             matches!(

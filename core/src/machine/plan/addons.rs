@@ -1,6 +1,7 @@
-//! CoreDNS and kube-proxy after a control plane was replaced machine by machine: `kubeadm join` leaves them as they are, and
-//! `kubeadm upgrade` was not run. Once all control planes run the version to which kubeadm's record was raised, one of them runs
-//! kubeadm's phase for its addons, once.
+//! CoreDNS and kube-proxy after a control plane was replaced machine by machine: `kubeadm join`
+//! leaves them as they are, and `kubeadm upgrade` was not run. Once all control planes run the
+//! version to which kubeadm's record was raised, one of them runs kubeadm's phase for its addons,
+//! once.
 
 use k8s_openapi::jiff::Timestamp;
 

@@ -1,6 +1,7 @@
-//! The part of a control plane in holding the cluster's virtual IP. Members learn of a newcomer before it takes part, and
-//! forget one after it has left: with unicast VRRP, who is not told of the others takes the address as well. Who leaves gives it
-//! to another one before, because its API server ends with its etcd member; and takes part again while its deletion waits.
+//! The part of a control plane in holding the cluster's virtual IP. Members learn of a newcomer
+//! before it takes part, and forget one after it has left: with unicast VRRP, who is not told of
+//! the others takes the address as well. Who leaves gives it to another one before, because its API
+//! server ends with its etcd member; and takes part again while its deletion waits.
 
 use std::time::Duration;
 
@@ -17,12 +18,13 @@ use crate::api::conditions::{ConditionType, Finding, Reason, Status};
 use crate::node::{self, Attempt, JobKind, Observation, PlannedUnit, UnitStatus};
 use crate::{Next, pace};
 
-/// How long one that leaves tries to start the step that gives the address away: it leaves all the same. A step that runs, and
-/// finds no other that takes it, is waited for: the API would be away for as long.
+/// How long one that leaves tries to start the step that gives the address away: it leaves all the
+/// same. A step that runs, and finds no other that takes it, is waited for: the API would be away
+/// for as long.
 const GIVES_FOR: Duration = Duration::from_mins(5);
 
-/// Whether its part has to be changed, or is not known since the manager started; or it is about to leave, and its host says
-/// whether another one holds the address.
+/// Whether its part has to be changed, or is not known since the manager started; or it is about to
+/// leave, and its host says whether another one holds the address.
 pub fn is_due(observed: &Observed) -> bool {
     due(observed).is_some() || leaves_now(observed)
 }
@@ -48,7 +50,8 @@ pub(super) fn keep(observed: &Observed, held: &Infrastructure, plan: &mut Plan, 
         return;
     };
     if !takes_part && !units::is_known_to_others(observed, members) {
-        // without a finding: nobody has to act, and what is recorded of the others wakes nobody here
+        // without a finding: nobody has to act, and what is recorded of the others wakes nobody
+        // here
         plan.next = plan.next.sooner(Next::After(pace::NEIGHBOUR));
         return;
     }
@@ -88,7 +91,8 @@ pub(super) enum Giving {
     Next(Plan),
 }
 
-/// Whether it may have an address to give: it takes part beside others, and its host is to be asked.
+/// Whether it may have an address to give: it takes part beside others, and its host is to be
+/// asked.
 fn may_give(observed: &Observed) -> bool {
     let is_asked = match &observed.placement {
         Placement::Held(held) => {
@@ -114,7 +118,8 @@ fn leaves_now(observed: &Observed) -> bool {
             || matches!(membership::of(observed), Leaving::Member(_)))
 }
 
-/// Another one holds the virtual IP before its etcd member is removed. A host that does not answer cannot give it away.
+/// Another one holds the virtual IP before its etcd member is removed. A host that does not answer
+/// cannot give it away.
 pub(super) fn give_away(observed: &Observed, now: Timestamp) -> Giving {
     let over = Giving::Over(Vec::new());
     let Placement::Held(held) = &observed.placement else {

@@ -18,7 +18,8 @@ use crate::control_plane::Purpose;
 pub struct Request {
     /// What it is about to do.
     pub action: TurnAction,
-    /// That was begun: a job broke off that may have stopped its etcd member, or an attempt to join left one.
+    /// That was begun: a job broke off that may have stopped its etcd member, or an attempt to join
+    /// left one.
     pub half_done: bool,
 }
 
@@ -77,7 +78,8 @@ pub(super) fn plan(observed: &Observed, request: Request) -> Plan {
     }
 }
 
-/// That it waits for the turn; why the planner gives it to nobody, or to others first, if that is known.
+/// That it waits for the turn; why the planner gives it to nobody, or to others first, if that is
+/// known.
 pub(super) fn finding(observed: &Observed, action: TurnAction) -> Finding {
     let purpose = Purpose::of(action);
     let what = purpose.waits;

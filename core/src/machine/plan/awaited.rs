@@ -1,4 +1,5 @@
-//! Whom or what a Machine waits for, by the reason of what blocks it: meanwhile the clocks of its stage and its update stand still.
+//! Whom or what a Machine waits for, by the reason of what blocks it: meanwhile the clocks of its
+//! stage and its update stand still.
 
 use k8s_openapi::jiff::Timestamp;
 

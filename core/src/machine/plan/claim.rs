@@ -77,9 +77,10 @@ pub struct Chooser<'a> {
     pub is_control_plane: bool,
 }
 
-/// The host that a Machine claims: available, matching, in the failure domain with the least [`Crowd`] of its cluster.
-/// Among equals each Machine prefers a different one, so that many can claim at once without conflicts. `kind_of` tells
-/// whether the Machine that claims a host is a control plane, if that is known.
+/// The host that a Machine claims: available, matching, in the failure domain with the least
+/// [`Crowd`] of its cluster. Among equals each Machine prefers a different one, so that many can
+/// claim at once without conflicts. `kind_of` tells whether the Machine that claims a host is a
+/// control plane, if that is known.
 ///
 /// # Errors
 /// [`Why`]: the selector is invalid, or no Host matches, or none that matches is available.
@@ -232,7 +233,8 @@ fn refusal(matching: &[&Arc<Host>], requirements: &HostRequirements) -> Why {
     )
 }
 
-/// What a Host with a fault says of it, with the remedy: who looks at the Machine, or at its Cluster, needs no other object.
+/// What a Host with a fault says of it, with the remedy: who looks at the Machine, or at its
+/// Cluster, needs no other object.
 fn says(host: &Host, requirements: &HostRequirements) -> Option<String> {
     let obstacle = obstacle(host, requirements)?;
     let available = unavailable(host).filter(|said| !said.message.is_empty())?;
@@ -254,7 +256,8 @@ fn awaits(host: &Host, requirements: &HostRequirements) -> Option<String> {
     Some(format!("; waiting until {} is {until}", host.name_any()))
 }
 
-/// What it lacks, or the reason in the Host's own condition, where that says more than the obstacle.
+/// What it lacks, or the reason in the Host's own condition, where that says more than the
+/// obstacle.
 fn why(host: &Host, obstacle: Obstacle, requirements: &HostRequirements) -> Option<String> {
     match obstacle {
         // said before its spec was changed
@@ -355,8 +358,8 @@ pub(super) fn preference(machine: &str, host: &str) -> u64 {
     })
 }
 
-/// That a Machine chose this place, and with it its provider ID. Of the hosts that people own the name is written down
-/// before the claim: after a crash between the two only that host is claimed.
+/// That a Machine chose this place, and with it its provider ID. Of the hosts that people own the
+/// name is written down before the claim: after a crash between the two only that host is claimed.
 pub fn chosen(observed: &Observed, host: &str) -> Value {
     let mut change = json!({ "spec": { "providerID": observed.provider_id() } });
     let spec = observed.spec.as_ref();

@@ -1,6 +1,6 @@
-//! How the versions that run become those of the spec, and how a provider spec that cannot be used is corrected: on the Machine
-//! itself only before it has a place, because `spec.providerSpec` is final once `spec.providerID` is set (admission policy
-//! `tatara-machine-identity`).
+//! How the versions that run become those of the spec, and how a provider spec that cannot be used
+//! is corrected: on the Machine itself only before it has a place, because `spec.providerSpec` is
+//! final once `spec.providerID` is set (admission policy `tatara-machine-identity`).
 
 use kube::ResourceExt;
 
@@ -8,7 +8,8 @@ use crate::api::Machine;
 use crate::api::names::LABEL_MACHINE_DEPLOYMENT;
 use crate::remedy;
 
-/// The remedy for versions that have to become these: of the template, where the Machine is made from one, which a set writes.
+/// The remedy for versions that have to become these: of the template, where the Machine is made
+/// from one, which a set writes.
 pub fn versions(machine: &Machine, kubelet: &str, control_plane: Option<&str>) -> String {
     if machine.is_owned() {
         let deployment = machine.labels().get(LABEL_MACHINE_DEPLOYMENT);

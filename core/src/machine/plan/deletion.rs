@@ -1,5 +1,6 @@
-//! What the stages of a deletion have in common: who may say that nothing of a Machine runs any more, and since when it is deleted.
-//! Hooks → drain → volumes → hooks → virtual IP → etcd member → release the host → delete the Node → remove the finalizer.
+//! What the stages of a deletion have in common: who may say that nothing of a Machine runs any
+//! more, and since when it is deleted. Hooks → drain → volumes → hooks → virtual IP → etcd member →
+//! release the host → delete the Node → remove the finalizer.
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
@@ -29,8 +30,8 @@ pub(super) fn deleted_at(observed: &Observed) -> Option<Timestamp> {
     deleted.map(|time| time.0)
 }
 
-/// When a host that has not answered `since` then is given up, by the user's time limit; it counts from the
-/// deletion at the earliest.
+/// When a host that has not answered `since` then is given up, by the user's time limit; it counts
+/// from the deletion at the earliest.
 pub fn given_up_at(observed: &Observed, since: Timestamp, now: Timestamp) -> Option<Timestamp> {
     let deletion = observed.machine.spec.deletion.as_ref();
     let limit = deletion.and_then(|deletion| deletion.host_release_timeout_seconds);

@@ -138,7 +138,8 @@ pub fn without_record(cluster: ClusterName) -> Why {
     ))
 }
 
-/// The marker on the host of a Machine records `kubeadm init`, but another Machine is recorded as the one that ran it.
+/// The marker on the host of a Machine records `kubeadm init`, but another Machine is recorded as
+/// the one that ran it.
 pub fn made_twice(
     condition: ConditionType,
     this: &str,
@@ -165,7 +166,8 @@ fn which_made_it(cluster: ClusterName) -> String {
     )
 }
 
-/// A record is changed by the manager's account alone, and the manager never changes one: a person does, who has looked.
+/// A record is changed by the manager's account alone, and the manager never changes one: a person
+/// does, who has looked.
 fn resolve(cluster: ClusterName) -> String {
     format!(
         "{} shows what is recorded and what was last seen of each host; it changes nothing until you choose",
@@ -180,8 +182,8 @@ fn both_or_neither(cluster: ClusterName) -> String {
     )
 }
 
-/// What remains where a host cannot prove anything. That its Machine does not exist says nothing of a host, which may run
-/// kubeadm init: its Host is looked for first.
+/// What remains where a host cannot prove anything. That its Machine does not exist says nothing of
+/// a host, which may run kubeadm init: its Host is looked for first.
 fn host_is_gone(cluster: ClusterName, machine: &str, uid: &str) -> String {
     let namespace = cluster.namespace;
     let gone = remedy::declare_gone(namespace, machine);
@@ -209,7 +211,8 @@ pub fn of_nobody(cluster: ClusterName, uid: &str) -> String {
 pub enum Witness {
     /// This control-plane Machine, for which kubeadm was started.
     Machine(String),
-    /// This control-plane Machine, whose label names another Cluster, or none, and which none records.
+    /// This control-plane Machine, whose label names another Cluster, or none, and which none
+    /// records.
     Stray {
         /// Its name.
         machine: String,
@@ -299,8 +302,8 @@ pub fn witnessed(condition: ConditionType, witness: &Witness, cluster: ClusterNa
     Finding::no(condition, Reason::ControlPlaneInDoubt, message)
 }
 
-/// The marker of a Machine's host names another Cluster than its label, or its claim, does: a marker cannot be edited by
-/// accident, and what it made is that Cluster's.
+/// The marker of a Machine's host names another Cluster than its label, or its claim, does: a
+/// marker cannot be edited by accident, and what it made is that Cluster's.
 pub fn of_another(
     condition: ConditionType,
     marker: &Marker,
@@ -323,7 +326,8 @@ pub fn of_another(
     Some(Finding::no(condition, Reason::ControlPlaneInDoubt, message))
 }
 
-/// The marker on the host of a Machine records `kubeadm init`, and the host has the key of another CA than the Cluster.
+/// The marker on the host of a Machine records `kubeadm init`, and the host has the key of another
+/// CA than the Cluster.
 pub fn of_another_authority(condition: ConditionType, cluster: ClusterName) -> Finding {
     let ClusterName { namespace, name } = cluster;
     let message = format!(

@@ -1,5 +1,6 @@
-//! The drain of the Node of a Machine that is being deleted, or whose kubelet is replaced: when there is one, how long it may last, and what is reported of
-//! it in condition `Draining`. Its time limit counts from the beginning of the drain, which the condition records.
+//! The drain of the Node of a Machine that is being deleted, or whose kubelet is replaced: when
+//! there is one, how long it may last, and what is reported of it in condition `Draining`. Its time
+//! limit counts from the beginning of the drain, which the condition records.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
@@ -14,8 +15,9 @@ use crate::api::conditions::{self, ConditionType, Finding, Reason, Status};
 use crate::api::names::{ANNOTATION_EXCLUDE_DRAIN, ANNOTATION_HOST_IS_GONE};
 use crate::remedy;
 
-/// Puts the drain and the wait for volumes before a release, each waiting for the one before. Nothing is drained without a
-/// Node, when the whole cluster goes, when the user excluded it, and after its time limit.
+/// Puts the drain and the wait for volumes before a release, each waiting for the one before.
+/// Nothing is drained without a Node, when the whole cluster goes, when the user excluded it, and
+/// after its time limit.
 pub(super) fn first(observed: &Observed, release: Plan, now: Timestamp) -> Plan {
     if !is_due(observed) {
         return skipped(observed, release);
@@ -89,8 +91,9 @@ pub(super) fn is_due_but_for_exclusion(observed: &Observed) -> bool {
     may_have_node && !cluster_goes(observed)
 }
 
-/// The drain before the kubelet of a Machine is replaced: what is done, and what is reported of it. Where no other Node takes
-/// pods, where the user excluded it, and of a Node whose kubelet ends no pods, nothing is drained.
+/// The drain before the kubelet of a Machine is replaced: what is done, and what is reported of it.
+/// Where no other Node takes pods, where the user excluded it, and of a Node whose kubelet ends no
+/// pods, nothing is drained.
 pub(super) fn before_update(
     observed: &Observed,
     node: &NodeView,
@@ -103,7 +106,8 @@ pub(super) fn before_update(
     } else if node.is_unreachable() {
         Some("its kubelet does not answer".to_owned())
     } else if !has_place && (!node.unschedulable || node.is_cordoned_by_us()) {
-        // also while it is drained: a Node that takes pods may wait for the end of this update before it joins
+        // also while it is drained: a Node that takes pods may wait for the end of this update
+        // before it joins
         Some("no other Node takes pods".to_owned())
     } else {
         None
@@ -188,7 +192,8 @@ pub(super) fn ended(observed: &Observed, mut plan: Plan) -> Plan {
     plan
 }
 
-/// What the manager reads again in a moment: a drain that it interrupts goes on with the time that it has.
+/// What the manager reads again in a moment: a drain that it interrupts goes on with the time that
+/// it has.
 const PASSING: [Reason; 6] = [
     Reason::EtcdUnreachable,
     Reason::MemberChanging,
@@ -198,7 +203,8 @@ const PASSING: [Reason; 6] = [
     Reason::WaitingForApi,
 ];
 
-/// Reports that a drain which was begun does not go on for now. Its time limit counts anew when it does.
+/// Reports that a drain which was begun does not go on for now. Its time limit counts anew when it
+/// does.
 pub(super) fn suspended(observed: &Observed, plan: &mut Plan) {
     let drains = |action: &Action| matches!(action, Action::Drain { .. });
     let is_told = |finding: &Finding| {
@@ -313,7 +319,8 @@ pub fn volumes_have_timed_out(observed: &Observed, now: Timestamp) -> bool {
     is_past(limit, drained.map(|told| told.last_transition_time.0), now)
 }
 
-/// Whether one of the two limits has passed since the end of the drain: for a silence that came after it.
+/// Whether one of the two limits has passed since the end of the drain: for a silence that came
+/// after it.
 fn has_waited_after(observed: &Observed, now: Timestamp) -> bool {
     let drained = told(observed).map(|told| told.last_transition_time.0);
     volumes_have_timed_out(observed, now) || is_past(limit(observed), drained, now)
@@ -340,8 +347,9 @@ pub(super) fn limit(observed: &Observed) -> Option<i64> {
     deletion.and_then(|deletion| deletion.node_drain_timeout_seconds)
 }
 
-/// Why the Node, which existed, cannot be read, and so not deleted; `None` if the deletion does not have to wait for it. By
-/// then nothing of the Machine runs, and the limit counts from its deletion.
+/// Why the Node, which existed, cannot be read, and so not deleted; `None` if the deletion does not
+/// have to wait for it. By then nothing of the Machine runs, and the limit counts from its
+/// deletion.
 pub(super) fn silent_api(observed: &Observed, now: Timestamp) -> Option<&str> {
     let (Lookup::Unknown(why) | Lookup::NotYet(why)) = &observed.node else {
         return None;
@@ -350,7 +358,8 @@ pub(super) fn silent_api(observed: &Observed, now: Timestamp) -> Option<&str> {
     (is_due(observed) && !is_over).then_some(why)
 }
 
-/// The API of the cluster is waited for; `costs` is what it costs not to wait, beside the Node that stays.
+/// The API of the cluster is waited for; `costs` is what it costs not to wait, beside the Node that
+/// stays.
 pub(super) fn waiting_for_api(observed: &Observed, state: &str, costs: &str) -> Plan {
     let status = observed.machine.status.as_ref();
     let node = status.and_then(|status| status.node_ref.as_ref());

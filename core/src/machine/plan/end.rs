@@ -1,4 +1,5 @@
-//! The end of a Machine, by a proof that nothing of it runs any more: its Node, its turn, and its finalizer.
+//! The end of a Machine, by a proof that nothing of it runs any more: its Node, its turn, and its
+//! finalizer.
 
 use k8s_openapi::jiff::Timestamp;
 
@@ -9,8 +10,8 @@ use super::{Action, Plan, Release};
 use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::proof::{Ended, Over, Proof, TurnIsOver};
 
-/// A virtual machine whose hypervisor is unreachable, or refuses, cannot be deleted: the time limit, or the annotation
-/// `tatara.dev/host-is-gone`, authorises abandoning it.
+/// A virtual machine whose hypervisor is unreachable, or refuses, cannot be deleted: the time
+/// limit, or the annotation `tatara.dev/host-is-gone`, authorises abandoning it.
 pub(super) fn given_up(
     observed: &Observed,
     held: Option<&Infrastructure>,
@@ -31,14 +32,16 @@ pub(super) fn given_up(
     of_user(observed).or_else(|| Proof::of_time_limit(observed.uid(), has_passed))
 }
 
-/// Its virtual machine may still run, or start with its hypervisor: that is written down there first, so that it is ended.
+/// Its virtual machine may still run, or start with its hypervisor: that is written down there
+/// first, so that it is ended.
 pub(super) fn give_up(observed: &Observed, proof: &Proof) -> Plan {
     let mut plan = gone(observed, proof);
     plan.actions.insert(0, Action::Release(Release::Later));
     plan
 }
 
-/// Nothing of it runs any more, by this proof: once its Node can be looked at, the Node and the Machine may go.
+/// Nothing of it runs any more, by this proof: once its Node can be looked at, the Node and the
+/// Machine may go.
 pub(super) fn finish(observed: &Observed, proof: &Proof, now: Timestamp) -> Plan {
     match silent_api(observed, now) {
         Some(why) => waiting_for_api(
@@ -72,7 +75,8 @@ pub(super) fn gone(observed: &Observed, proof: &Proof) -> Plan {
             over: over.clone(),
         });
     }
-    // A host that was not reset may have run, or may yet run, `kubeadm init`: the turn stays until it is.
+    // A host that was not reset may have run, or may yet run, `kubeadm init`: the turn stays until
+    // it is.
     if let Some(ended) = Ended::from(proof).filter(|_| observed.has_turn()) {
         let turn = TurnIsOver::Proven(ended);
         plan.actions.push(Action::ReturnTurn(turn));

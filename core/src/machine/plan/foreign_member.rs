@@ -1,5 +1,6 @@
-//! An etcd member that has the address or the name of a Machine, and may be another Machine's: after a restore, a Machine that was
-//! replaced has the claim of a host again on which its successor runs, or a Node of the name of that host.
+//! An etcd member that has the address or the name of a Machine, and may be another Machine's:
+//! after a restore, a Machine that was replaced has the claim of a host again on which its
+//! successor runs, or a Node of the name of that host.
 
 use super::super::observed::{Contact, Infrastructure, Observed, Placement};
 use super::deletion::deleting;
@@ -22,13 +23,15 @@ pub(super) fn stays(observed: &Observed, member: &Member) -> Option<Finding> {
     Some(deleting(Reason::Orphaned, message))
 }
 
-/// Whether it is left as it is when the Machine goes: without a place nothing shows whose it is, and a dead one is removed later as the
-/// member of no Machine. That a virtual machine has ended, the gateway of its Hypervisor proves.
+/// Whether it is left as it is when the Machine goes: without a place nothing shows whose it is,
+/// and a dead one is removed later as the member of no Machine. That a virtual machine has ended,
+/// the gateway of its Hypervisor proves.
 pub(super) fn is_left(observed: &Observed) -> bool {
     matches!(observed.placement, Placement::None(_)) && observed.virtual_machine.is_none()
 }
 
-/// Why it may be another Machine's, by the marker on its host; of a host that does not show that, by what its own controller saw last.
+/// Why it may be another Machine's, by the marker on its host; of a host that does not show that,
+/// by what its own controller saw last.
 fn whose(observed: &Observed, held: &Infrastructure) -> Option<String> {
     let Contact::Seen(seen) = &held.contact else {
         return held.strange.clone();
@@ -43,7 +46,8 @@ fn whose(observed: &Observed, held: &Infrastructure) -> Option<String> {
     }
 }
 
-/// How the Machine goes all the same: the Host stays until its server tells what is on it, which a dead one does not.
+/// How the Machine goes all the same: the Host stays until its server tells what is on it, which a
+/// dead one does not.
 fn if_dead(observed: &Observed, held: &Infrastructure) -> String {
     if matches!(held.contact, Contact::Seen(_)) {
         return String::new();

@@ -1,4 +1,5 @@
-//! Feature gates, and arguments of etcd, in the settings of the Cluster that the versions of a Machine no longer know.
+//! Feature gates, and arguments of etcd, in the settings of the Cluster that the versions of a
+//! Machine no longer know.
 
 use super::super::observed::Observed;
 use super::{Plan, job};
@@ -19,8 +20,8 @@ pub(super) fn before_kubeadm(observed: &Observed, seen: &Observation) -> Option<
     Some(Plan::waiting(why.finding(ConditionType::BootstrapReady)))
 }
 
-/// Why what the Machine shall run would not start: the Cluster sets a gate that it does not know, or kubeadm's ConfigMaps have it
-/// still.
+/// Why what the Machine shall run would not start: the Cluster sets a gate that it does not know,
+/// or kubeadm's ConfigMaps have it still.
 pub(super) fn refused(observed: &Observed) -> Option<Why> {
     // the settings of others are not applied, and a simulated machine has no kubelet
     let cluster = observed.cluster.as_ref().filter(|one| !one.external)?;

@@ -1,4 +1,5 @@
-//! What comes before the stage of a Machine, whichever that is: a checklist, of which the first that applies counts.
+//! What comes before the stage of a Machine, whichever that is: a checklist, of which the first
+//! that applies counts.
 
 use kube::ResourceExt;
 
@@ -45,7 +46,8 @@ fn paused(observed: &Observed) -> Option<Plan> {
     )))
 }
 
-/// Several Hosts have its claim: only their servers show which one is its own, and nothing is done to any of them.
+/// Several Hosts have its claim: only their servers show which one is its own, and nothing is done
+/// to any of them.
 fn claimed_twice(observed: &Observed) -> Option<Plan> {
     let [_, _, ..] = observed.claims.as_slice() else {
         return None;
@@ -58,13 +60,15 @@ fn claimed_twice(observed: &Observed) -> Option<Plan> {
     Some(Plan::stopped(observed, Reason::ClaimedTwice, message))
 }
 
-/// The records of its place contradict each other, so it is unknown what could prove anything about it.
+/// The records of its place contradict each other, so it is unknown what could prove anything about
+/// it.
 fn contradictory(observed: &Observed) -> Option<Plan> {
     let message = observed.kind().err()?;
     Some(Plan::stopped(observed, Reason::PlaceInDoubt, message))
 }
 
-/// The Host that has its claim is not the one that it chose: a claim that was moved by hand is not followed.
+/// The Host that has its claim is not the one that it chose: a claim that was moved by hand is not
+/// followed.
 fn moved(observed: &Observed) -> Option<Plan> {
     let (Placement::Held(held), Some(chosen)) = (&observed.placement, &observed.chosen) else {
         return None;
@@ -92,8 +96,8 @@ fn moved(observed: &Observed) -> Option<Plan> {
     Some(Plan::stopped(observed, Reason::ClaimMoved, message))
 }
 
-/// Which Cluster it is of, or whether it has a Node, is not known yet, as after a restart of ours: so nothing is
-/// done that needs this.
+/// Which Cluster it is of, or whether it has a Node, is not known yet, as after a restart of ours:
+/// so nothing is done that needs this.
 fn unclear(observed: &Observed) -> Option<Plan> {
     let finding = match (&observed.whose, &observed.node) {
         (Some(why), _) => deleting(Reason::ClusterInDoubt, why.clone()),
@@ -228,8 +232,8 @@ fn place(observed: &Observed) -> Option<String> {
     }
 }
 
-/// Its Node was not read yet since the manager started, or for a moment. A restart of ours is no news, nor an address that moves:
-/// the workload cluster's next answer wakes us.
+/// Its Node was not read yet since the manager started, or for a moment. A restart of ours is no
+/// news, nor an address that moves: the workload cluster's next answer wakes us.
 fn not_read_yet(observed: &Observed) -> Option<Plan> {
     matches!(observed.node, Lookup::NotYet(_)).then(|| Plan {
         hands_off: true,

@@ -69,7 +69,8 @@ fn with_host(observed: &Observed, mut finding: Finding) -> Finding {
     finding
 }
 
-/// Of a Node beside which others have the provider ID, also that: the Machine stays what its own Node is.
+/// Of a Node beside which others have the provider ID, also that: the Machine stays what its own
+/// Node is.
 fn with_others(observed: &Observed, mut finding: Finding) -> Finding {
     if observed.contested.is_empty() {
         return finding;

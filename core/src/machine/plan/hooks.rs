@@ -1,5 +1,5 @@
-//! Hooks: annotations with which other controllers hold the deletion of a Machine before its drain, or after it, as in Cluster
-//! API. Their owners remove them.
+//! Hooks: annotations with which other controllers hold the deletion of a Machine before its drain,
+//! or after it, as in Cluster API. Their owners remove them.
 
 use kube::ResourceExt;
 
@@ -10,9 +10,9 @@ use crate::api::conditions::{ConditionType, Finding, Reason};
 use crate::api::names::{HOOK_PRE_DRAIN, HOOK_PRE_TERMINATE};
 use crate::remedy;
 
-/// What lets go of a machine, held by hooks. Those before the drain hold it for as long as its pods are to be evicted, whether
-/// or not that is possible now; those after it hold every release, also when the whole cluster goes. No time limit lifts
-/// them.
+/// What lets go of a machine, held by hooks. Those before the drain hold it for as long as its pods
+/// are to be evicted, whether or not that is possible now; those after it hold every release, also
+/// when the whole cluster goes. No time limit lifts them.
 pub(super) fn hold(observed: &Observed, let_go: impl FnOnce() -> Plan) -> Plan {
     if matches!(observed.placement, Placement::Held(_))
         && observed.user_says_gone().is_none()

@@ -1,5 +1,6 @@
-//! Which Hypervisor has a Machine's virtual machine. Its gateway proves that the Machine no longer runs, so the
-//! annotation is not trusted alone: the Secret of the keys, and what other gateways report, must not contradict it.
+//! Which Hypervisor has a Machine's virtual machine. Its gateway proves that the Machine no longer
+//! runs, so the annotation is not trusted alone: the Secret of the keys, and what other gateways
+//! report, must not contradict it.
 
 use crate::api::conditions::Reason;
 
@@ -10,7 +11,8 @@ use super::{Acquire, Action, Plan};
 use crate::api::names::{ANNOTATION_HYPERVISOR, ssh_secret};
 use crate::remedy;
 
-/// The annotation names another Hypervisor than the one that has the virtual machine: nothing is created or deleted.
+/// The annotation names another Hypervisor than the one that has the virtual machine: nothing is
+/// created or deleted.
 pub fn moved(observed: &Observed) -> Option<Plan> {
     let machine = observed.virtual_machine.as_ref()?;
     let annotation = observed.machine.annotations().get(ANNOTATION_HYPERVISOR);
@@ -51,7 +53,8 @@ fn is_shown(machine: &VirtualMachine) -> bool {
         .is_ok_and(|told| told.machine.is_some())
 }
 
-/// Writes a second time where a virtual machine is that an older version made, while it is shown there.
+/// Writes a second time where a virtual machine is that an older version made, while it is shown
+/// there.
 pub fn record(observed: &Observed, plan: &mut Plan) {
     let Some(machine) = &observed.virtual_machine else {
         return;
@@ -61,7 +64,8 @@ pub fn record(observed: &Observed, plan: &mut Plan) {
     }
 }
 
-/// Why it proves nothing that the gateway of its Hypervisor does not have it: another shows it, or may have it.
+/// Why it proves nothing that the gateway of its Hypervisor does not have it: another shows it, or
+/// may have it.
 pub fn doubt(observed: &Observed) -> Option<String> {
     let machine = observed.virtual_machine.as_ref()?;
     let here = &machine.hypervisor;

@@ -1,5 +1,5 @@
-//! A job on the host of a Machine, as its plan starts and follows it, and what is said of it: of the way to a Node, and others put
-//! their own condition in the place of that.
+//! A job on the host of a Machine, as its plan starts and follows it, and what is said of it: of
+//! the way to a Node, and others put their own condition in the place of that.
 
 use k8s_openapi::jiff::Timestamp;
 
@@ -55,8 +55,9 @@ pub(super) fn runs_or_ran(observed: &Observed, seen: &Observation, kind: JobKind
     status.is_some_and(|status| status.is_running() || status.has_succeeded())
 }
 
-/// Starts a job, attaches to it, or waits before it is tried again; `None` where it has succeeded. A step that failed stays the
-/// finding until it has succeeded, also while it is tried again. `starts`: what is said where nothing went wrong before.
+/// Starts a job, attaches to it, or waits before it is tried again; `None` where it has succeeded.
+/// A step that failed stays the finding until it has succeeded, also while it is tried again.
+/// `starts`: what is said where nothing went wrong before.
 pub(super) fn plan(
     kind: JobKind,
     attempt: &Attempt<'_>,
@@ -88,7 +89,8 @@ pub(super) fn followed(observed: &Observed, follow: &Follow) -> Plan {
     })
 }
 
-/// A job is being started. That it failed before, or could not be started, is reported until its next attempt has begun.
+/// A job is being started. That it failed before, or could not be started, is reported until its
+/// next attempt has begun.
 pub(super) fn starts(observed: &Observed, kind: JobKind) -> Finding {
     let status = observed.machine.status.as_ref();
     let said = status.and_then(|status| find(&status.conditions, kind.condition()));
@@ -103,7 +105,8 @@ pub(super) fn begins(kind: JobKind) -> Finding {
     not(kind.running(), format!("{} starts", kind.title()))
 }
 
-/// Starts a job, attaches to it, or waits before it is tried again, as long as it has not succeeded.
+/// Starts a job, attaches to it, or waits before it is tried again, as long as it has not
+/// succeeded.
 pub(super) fn unfinished(
     observed: &Observed,
     seen: &Observation,

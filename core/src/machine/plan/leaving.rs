@@ -1,5 +1,5 @@
-//! A control plane leaves: another one holds the virtual IP, then its etcd member is removed through the others, before its
-//! machine is released.
+//! A control plane leaves: another one holds the virtual IP, then its etcd member is removed
+//! through the others, before its machine is released.
 
 use k8s_openapi::jiff::Timestamp;
 
@@ -11,8 +11,9 @@ use super::{Action, Plan, Request, ask, drain, turn_end, update};
 use crate::api::cluster::TurnAction;
 use crate::api::conditions::{ConditionType, Finding, Severity, Status};
 
-/// Returns the turn of what was under way when it was deleted, before a drain or a hook that may last: it may end by what needs
-/// that turn, such as a Node that joins. `also_to_leave`: the turn to leave as well.
+/// Returns the turn of what was under way when it was deleted, before a drain or a hook that may
+/// last: it may end by what needs that turn, such as a Node that joins. `also_to_leave`: the turn
+/// to leave as well.
 fn give_back(observed: &Observed, plan: &mut Plan, also_to_leave: bool) {
     let cluster = observed.cluster.as_ref();
     let leaves = cluster.is_some_and(|cluster| has_turn(observed, cluster, TurnAction::Remove));
@@ -54,9 +55,10 @@ fn asks(observed: &Observed, mut plan: Plan) -> Plan {
     plan
 }
 
-/// Puts the request for the turn, then what precedes the removal of its member, and that removal in the place of what would end the
-/// Machine; that follows in the pass which no longer sees the member. Afterwards the turn is returned. A plan that waits is left
-/// alone, unless `always`; an address that was given away is taken back meanwhile.
+/// Puts the request for the turn, then what precedes the removal of its member, and that removal in
+/// the place of what would end the Machine; that follows in the pass which no longer sees the
+/// member. Afterwards the turn is returned. A plan that waits is left alone, unless `always`; an
+/// address that was given away is taken back meanwhile.
 pub(super) fn first(observed: &Observed, mut plan: Plan, always: bool, now: Timestamp) -> Plan {
     let ends = |action: &Action| !drains(action) && !matches!(action, Action::AwaitHooks(_));
     match membership::of(observed) {

@@ -1,5 +1,5 @@
-//! The claim of a Machine that was lost: what the Host that it chose proves, and how the claim is restored, or given up. The absence
-//! of a claim proves nothing.
+//! The claim of a Machine that was lost: what the Host that it chose proves, and how the claim is
+//! restored, or given up. The absence of a claim proves nothing.
 
 use super::super::observed::{Contact, Observed, Unheld};
 use crate::node::Ownership;
@@ -44,8 +44,8 @@ pub fn remedy(observed: &Observed) -> String {
     }
 }
 
-/// Its Host has the claim of another Machine, and nothing of this one is there: made from the YAML of that other one,
-/// or restored after its host went to it. That other claim is not to be touched.
+/// Its Host has the claim of another Machine, and nothing of this one is there: made from the YAML
+/// of that other one, or restored after its host went to it. That other claim is not to be touched.
 fn copied(observed: &Observed, host: &str, other: &str) -> String {
     format!(
         "Host {host} has the claim of Machine {other}: this Machine looks like a copy of {other}, or was restored after {other} had claimed its host; nothing of it is found there. \

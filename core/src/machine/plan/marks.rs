@@ -30,8 +30,9 @@ pub fn wanted(observed: &Observed) -> NodeChange {
     }
 }
 
-/// kubeadm's marks of a control plane, where its Node is another one than the Machine has recorded: it was deleted by hand, and a
-/// kubelet registers it without them. On the recorded one they are the user's to change.
+/// kubeadm's marks of a control plane, where its Node is another one than the Machine has recorded:
+/// it was deleted by hand, and a kubelet registers it without them. On the recorded one they are
+/// the user's to change.
 fn kubeadm_marks(observed: &Observed) -> Option<NodeChange> {
     let Lookup::Known(Some(node)) = &observed.node else {
         return None;

@@ -1,5 +1,6 @@
-//! What a control plane is to the etcd of its cluster: whether etcd has a say; and of one that is being deleted, whether it has a
-//! member, whether that may go, and whether kubeadm runs on its host, which adds one.
+//! What a control plane is to the etcd of its cluster: whether etcd has a say; and of one that is
+//! being deleted, whether it has a member, whether that may go, and whether kubeadm runs on its
+//! host, which adds one.
 
 use super::super::cluster::ObservedCluster;
 use super::super::member::ControlPlaneMachine;
@@ -27,7 +28,8 @@ pub(super) enum Leaving<'a> {
     Waits(Finding),
 }
 
-/// What it is. Nothing where the whole cluster goes, where there is no control plane yet, or where that is not ours.
+/// What it is. Nothing where the whole cluster goes, where there is no control plane yet, or where
+/// that is not ours.
 pub(super) fn of(observed: &Observed) -> Leaving<'_> {
     let Some(cluster) = observed.cluster.as_ref().filter(|_| is_asked(observed)) else {
         return Leaving::Nothing;
@@ -39,7 +41,8 @@ pub(super) fn of(observed: &Observed) -> Leaving<'_> {
         }
     };
     let Some(member) = observed.member(members) else {
-        // kubeadm adds its member at any moment while it runs: that it does not is read from its host
+        // kubeadm adds its member at any moment while it runs: that it does not is read from its
+        // host
         if let Kubeadm::Runs(why) | Kubeadm::MayRun(why) = kubeadm_on_host(observed) {
             return Leaving::Waits(deleting(Reason::WaitingForHost, why));
         }
@@ -88,7 +91,8 @@ fn in_doubt(observed: &Observed, cluster: &ObservedCluster) -> Option<Finding> {
     Some(deleting(why.reason, why.message()))
 }
 
-/// Whether another member takes part, so that the address stays when this one leaves; also where there is none to hold.
+/// Whether another member takes part, so that the address stays when this one leaves; also where
+/// there is none to hold.
 fn is_held_without(observed: &Observed, members: &Members) -> bool {
     let Some(cluster) = &observed.cluster else {
         return true;
@@ -109,8 +113,9 @@ pub fn is_asked(observed: &Observed) -> bool {
     is_of_control_plane(observed) && is_begun()
 }
 
-/// Whether nothing shows that it has a member, and nothing that it has none: its host did not show in this pass that kubeadm was not
-/// run there. A management cluster that was restored from a backup may know nothing of that.
+/// Whether nothing shows that it has a member, and nothing that it has none: its host did not show
+/// in this pass that kubeadm was not run there. A management cluster that was restored from a
+/// backup may know nothing of that.
 pub fn may_be_listed(observed: &Observed) -> bool {
     let is_unseen = |held: &Infrastructure| !matches!(held.contact, Contact::Seen(_));
     matches!(&observed.placement, Placement::Held(held) if is_unseen(held))
@@ -143,7 +148,8 @@ pub(super) fn is_without_kubeadm(observed: &Observed) -> bool {
     matches!(kubeadm_on_host(observed), Kubeadm::Over)
 }
 
-/// Whether kubeadm runs on its host, where it changes the control plane, and why that is waited for.
+/// Whether kubeadm runs on its host, where it changes the control plane, and why that is waited
+/// for.
 enum Kubeadm {
     /// It does not run.
     Over,
@@ -175,7 +181,8 @@ fn kubeadm_on_host(observed: &Observed) -> Kubeadm {
         let what = kind.title();
         format!("{what} runs on its host; it leaves when that has ended")
     };
-    // whoever has the turn: a management cluster that was restored from a backup may know of none, or of an older one
+    // whoever has the turn: a management cluster that was restored from a backup may know of none,
+    // or of an older one
     if let Contact::Seen(seen) = &held.contact {
         let running = observed.job_of_member(seen);
         return running.map_or(Kubeadm::Over, |kind| Kubeadm::Runs(runs(kind)));

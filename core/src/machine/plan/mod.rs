@@ -67,7 +67,8 @@ pub struct Plan {
     pub findings: Vec<Finding>,
     /// The phase, a summary.
     pub phase: Phase,
-    /// The stage that it is in; `None` where something else comes first, or its host would have to show it.
+    /// The stage that it is in; `None` where something else comes first, or its host would have to
+    /// show it.
     pub stage: Option<StageName>,
     /// The step of an update that it is at, or waits for.
     pub change: Option<ChangeStep>,
@@ -79,7 +80,8 @@ pub struct Plan {
     pub next: Next,
     /// When its stage, or its update, would be stuck.
     pub late: Next,
-    /// Nothing is reported or done, because the state of the Machine was not read yet since the manager started.
+    /// Nothing is reported or done, because the state of the Machine was not read yet since the
+    /// manager started.
     pub hands_off: bool,
 }
 
@@ -101,8 +103,8 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
     plan
 }
 
-/// Facts and plan once one was carried out whose end is told at once: an update is over, if nothing is left to do then, or it asks for
-/// the turn. `change` completes the facts.
+/// Facts and plan once one was carried out whose end is told at once: an update is over, if nothing
+/// is left to do then, or it asks for the turn. `change` completes the facts.
 pub fn after(
     observed: &Observed,
     carried: &Plan,

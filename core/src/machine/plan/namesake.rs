@@ -8,8 +8,9 @@ use crate::node::{Marker, Observation};
 use crate::proof::{Evidence, Proof};
 use crate::remedy;
 
-/// Deletes a Node of the same name if its Machine does not exist and this host was reset for that Machine: it runs nowhere.
-/// Any other Node stays and blocks the join: a Node that is not Ready may still run.
+/// Deletes a Node of the same name if its Machine does not exist and this host was reset for that
+/// Machine: it runs nowhere. Any other Node stays and blocks the join: a Node that is not Ready may
+/// still run.
 pub(super) fn displace(observed: &Observed, seen: &Observation, namesake: &Namesake) -> Plan {
     let (name, id) = (&namesake.node.name, &namesake.node.provider_id);
     let is_silent = namesake.node.ready != Some(true) && namesake.marked.is_none();

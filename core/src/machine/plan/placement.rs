@@ -98,8 +98,8 @@ impl Candidate {
     }
 }
 
-/// The first storage pool, network or bridge that a Machine names and a hypervisor does not have. What a gateway does
-/// not tell of, it may have.
+/// The first storage pool, network or bridge that a Machine names and a hypervisor does not have.
+/// What a gateway does not tell of, it may have.
 fn lacks(spec: &LibvirtMachineProviderSpec, capacity: &Capacity) -> Option<String> {
     let is_missing = |known: &Option<Vec<String>>, name: &String| {
         known.as_ref().is_some_and(|known| !known.contains(name))
@@ -122,8 +122,9 @@ fn lacks(spec: &LibvirtMachineProviderSpec, capacity: &Capacity) -> Option<Strin
     })
 }
 
-/// The Hypervisor for a Machine: one that matches, has what it names, and has room; one that it has not left before,
-/// in the failure domain with the least [`Crowd`] of the cluster, and there the one with the least load.
+/// The Hypervisor for a Machine: one that matches, has what it names, and has room; one that it has
+/// not left before, in the failure domain with the least [`Crowd`] of the cluster, and there the
+/// one with the least load.
 ///
 /// # Errors
 /// [`Why`]: the selector is invalid, or no Hypervisor matches, or none that matches has room.
@@ -171,7 +172,8 @@ pub fn choose(
         .ok_or_else(|| refusal(&matching, spec))
 }
 
-/// Whether a Machine that has a place, and nothing there yet, would find another that it has not left before.
+/// Whether a Machine that has a place, and nothing there yet, would find another that it has not
+/// left before.
 pub fn is_elsewhere(
     spec: &LibvirtMachineProviderSpec,
     candidates: &[Candidate],

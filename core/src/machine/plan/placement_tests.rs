@@ -55,7 +55,8 @@ fn the_hypervisor_with_the_least_load_is_chosen() {
     );
 }
 
-/// Case, what stands on each of two hypervisors of rack a and on one of rack b, where a control plane goes, and a worker.
+/// Case, what stands on each of two hypervisors of rack a and on one of rack b, where a control
+/// plane goes, and a worker.
 type Spread<'a> = (&'a str, [&'a [Option<bool>]; 3], &'a str, &'a str);
 
 #[test]

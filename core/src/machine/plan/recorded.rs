@@ -1,5 +1,6 @@
-//! The kubeadm of a join is of the minor version that kubeadm has recorded for the cluster (ConfigMap `kubeadm-config`): a host
-//! that is prepared with another is prepared again, and workers wait while control planes move to what is recorded.
+//! The kubeadm of a join is of the minor version that kubeadm has recorded for the cluster
+//! (ConfigMap `kubeadm-config`): a host that is prepared with another is prepared again, and
+//! workers wait while control planes move to what is recorded.
 
 use super::super::cluster::ObservedCluster;
 use super::super::observed::Observed;
@@ -23,7 +24,8 @@ pub fn set_back(differences: &[String]) -> Finding {
     )
 }
 
-/// Whether the host is prepared as this unit does it, and has a kubeadm of the minor version that is needed.
+/// Whether the host is prepared as this unit does it, and has a kubeadm of the minor version that
+/// is needed.
 pub(super) fn is_prepared(
     observed: &Observed,
     seen: &Observation,
@@ -60,7 +62,8 @@ pub(super) fn again(observed: &Observed, seen: &Observation) -> String {
     }
 }
 
-/// The kubeadm on the host, and the one that is needed, where these are of different minor versions.
+/// The kubeadm on the host, and the one that is needed, where these are of different minor
+/// versions.
 fn other_kubeadm(
     observed: &Observed,
     seen: &Observation,
@@ -70,7 +73,8 @@ fn other_kubeadm(
     (installed.minor() != wanted.minor()).then_some((installed, wanted))
 }
 
-/// Why a worker waits: the control plane moves to what is recorded, and a machine of it is not there yet.
+/// Why a worker waits: the control plane moves to what is recorded, and a machine of it is not
+/// there yet.
 pub(super) fn moving(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
     let recorded = cluster.recorded.as_ref()?;
     let (machine, runs) = cluster.peers.versions.behind_record.as_ref()?;
@@ -82,7 +86,8 @@ pub(super) fn moving(observed: &Observed, cluster: &ObservedCluster) -> Option<S
     ))
 }
 
-/// Why a worker does not join with the kubeadm that its host is prepared with, by what is recorded now.
+/// Why a worker does not join with the kubeadm that its host is prepared with, by what is recorded
+/// now.
 pub fn differs(observed: &Observed, recorded: &KubernetesVersion) -> Option<String> {
     let prepared = units::kubeadm(observed).ok()?;
     let minor = recorded.minor();

@@ -1,4 +1,5 @@
-//! A host that a Machine has released: what proves that nothing of the Machine runs on it, and what is unsafe until then.
+//! A host that a Machine has released: what proves that nothing of the Machine runs on it, and what
+//! is unsafe until then.
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
@@ -15,8 +16,9 @@ use crate::node::{JobKind, Observation};
 use crate::proof::Proof;
 use crate::{Next, pace, remedy};
 
-/// The host is being reset. If it does not answer, or its reset fails, nothing proves that its pods have ended: the Machine
-/// and its Node stay until the time limit, with which the user authorises abandoning the host.
+/// The host is being reset. If it does not answer, or its reset fails, nothing proves that its pods
+/// have ended: the Machine and its Node stay until the time limit, with which the user authorises
+/// abandoning the host.
 pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
     if let Some(proof) = of_user(observed) {
         return finish(observed, &proof, now);
@@ -87,8 +89,8 @@ fn failed_reset(held: &Infrastructure) -> (Reason, String) {
     }
 }
 
-/// Why a host that its conditions call silent is not given up, though its time limit has passed: they may be old, as after an outage
-/// of the manager or a restore.
+/// Why a host that its conditions call silent is not given up, though its time limit has passed:
+/// they may be old, as after an outage of the manager or a restore.
 fn may_be_back(held: &Infrastructure) -> Option<String> {
     let then = match &held.contact {
         Contact::Unreachable { reason, .. } if *reason != Reason::SshBusy => return None,
@@ -99,7 +101,8 @@ fn may_be_back(held: &Infrastructure) -> Option<String> {
     is_silent.then(|| format!("Host {} {then}", held.name))
 }
 
-/// A wait, and nobody's to end: whoever gives the host up meanwhile hands out one on which kubeadm may run.
+/// A wait, and nobody's to end: whoever gives the host up meanwhile hands out one on which kubeadm
+/// may run.
 fn awaits_step(observed: &Observed, held: &Infrastructure, end: Option<Timestamp>) -> Finding {
     let why = held
         .why
@@ -131,12 +134,14 @@ fn left_alone(observed: &Observed, held: &Infrastructure) -> Plan {
             host_is_gone(observed)
         )
     };
-    // a pause is somebody's will; the others end by nobody's doing, so what owns the Machine warns of them as well
+    // a pause is somebody's will; the others end by nobody's doing, so what owns the Machine warns
+    // of them as well
     let fault = Reason::parse(&reason).filter(|reason| reason.is_of_strange_host());
     Plan::waiting(deleting(fault.unwrap_or(Reason::WaitingForHost), message))
 }
 
-/// Its own controller reports the progress of the reset; once it reports success, the host itself is queried.
+/// Its own controller reports the progress of the reset; once it reports success, the host itself
+/// is queried.
 fn resetting(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
     let waiting = |message: String| Plan::waiting(deleting(Reason::WaitingForHost, message));
     match &held.contact {
@@ -177,7 +182,8 @@ fn resetting(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan
     }
 }
 
-/// The record of a control plane that was made, where the host shows it before it was released, and the Cluster does not know of it.
+/// The record of a control plane that was made, where the host shows it before it was released, and
+/// the Cluster does not know of it.
 pub(super) fn unrecorded(observed: &Observed) -> Option<Plan> {
     if of_user(observed).is_some() {
         return None;
@@ -225,7 +231,8 @@ fn made_control_plane(observed: &Observed, seen: &Observation) -> bool {
         && cluster.is_some_and(ObservedCluster::is_unrecorded)
 }
 
-/// Whether another Machine is recorded as the one that made the control plane of its Cluster, which stays.
+/// Whether another Machine is recorded as the one that made the control plane of its Cluster, which
+/// stays.
 fn has_another(observed: &Observed) -> bool {
     let cluster = observed
         .cluster
@@ -235,8 +242,8 @@ fn has_another(observed: &Observed) -> bool {
     by.is_some_and(|by| by != observed.uid())
 }
 
-/// The host does not answer and is off: nothing of it runs any more, so its Node may go. The Host keeps its claim
-/// and its marker until it was reset. That it is off is read just now.
+/// The host does not answer and is off: nothing of it runs any more, so its Node may go. The Host
+/// keeps its claim and its marker until it was reset. That it is off is read just now.
 fn fenced(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
     let proof = match &held.power {
         Some(Ok(state)) => Proof::of_power(observed.uid(), *state)
@@ -320,7 +327,8 @@ fn not_reset(
     )
 }
 
-/// Something answers there, or could be asked: what is in the way is another thing than a server that is off.
+/// Something answers there, or could be asked: what is in the way is another thing than a server
+/// that is off.
 fn is_mendable(held: &Infrastructure) -> bool {
     reason(held).is_some_and(|reason| {
         !matches!(

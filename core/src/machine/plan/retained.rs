@@ -10,7 +10,8 @@ use crate::api::conditions::Reason;
 use crate::pace;
 use crate::proof::Proof;
 
-/// The kubelet is stopped for good, no process of a pod runs, and by the user's wish its data is kept: the Host keeps its claim and its marker.
+/// The kubelet is stopped for good, no process of a pod runs, and by the user's wish its data is
+/// kept: the Host keeps its claim and its marker.
 pub fn plan(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Plan {
     let is_stopped = match &held.contact {
         Contact::Seen(seen) => {

@@ -1,4 +1,5 @@
-//! With which versions a machine joins: none that is older than the control plane, and none beside one that is being updated.
+//! With which versions a machine joins: none that is older than the control plane, and none beside
+//! one that is being updated.
 
 use super::super::cluster::ObservedCluster;
 use super::super::observed::Observed;
@@ -14,7 +15,8 @@ pub(super) fn of_worker(observed: &Observed, cluster: &ObservedCluster) -> Optio
     Some(skew.to_string())
 }
 
-/// While control planes are updated, kubeadm's record in the cluster may be newer than what runs, and no kubeadm fits both.
+/// While control planes are updated, kubeadm's record in the cluster may be newer than what runs,
+/// and no kubeadm fits both.
 pub(super) fn updating(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
     let machine = cluster.peers.versions.updating.as_ref()?;
     let look = remedy::describe_machine(&observed.marker.namespace, machine);
@@ -54,8 +56,8 @@ pub(super) fn of_control_plane(observed: &Observed, cluster: &ObservedCluster) -
     })
 }
 
-/// The minor version from which a kubelet of a control plane reaches the API server beside it (kubeadm's feature gate
-/// `ControlPlaneKubeletLocalMode`).
+/// The minor version from which a kubelet of a control plane reaches the API server beside it
+/// (kubeadm's feature gate `ControlPlaneKubeletLocalMode`).
 const LOCAL_MODE: u64 = 33;
 
 fn is_local(cluster: &ObservedCluster, wanted: &KubernetesVersion) -> bool {
@@ -74,7 +76,8 @@ fn behind(observed: &Observed, runs: &KubernetesVersion, wanted: &KubernetesVers
     )
 }
 
-/// kubeadm has recorded a newer version for the cluster, by which the static pods of this Machine would be rendered.
+/// kubeadm has recorded a newer version for the cluster, by which the static pods of this Machine
+/// would be rendered.
 pub fn recorded(
     observed: &Observed,
     recorded: &KubernetesVersion,

@@ -1,5 +1,5 @@
-//! A Machine that is longer in a stage, or at a step of its update, than that ever takes, although nothing is waited for that is
-//! known. One rule for all.
+//! A Machine that is longer in a stage, or at a step of its update, than that ever takes, although
+//! nothing is waited for that is known. One rule for all.
 
 use std::time::Duration;
 
@@ -42,7 +42,8 @@ const fn limit_of_step(step: ChangeStep) -> Duration {
     })
 }
 
-/// The stage as it is reported, with its clock. Of a Machine whose stage is not known in this pass, the one that was known last.
+/// The stage as it is reported, with its clock. Of a Machine whose stage is not known in this pass,
+/// the one that was known last.
 pub fn clock(
     observed: &Observed,
     plan: &Plan,
@@ -63,7 +64,8 @@ pub fn clock(
     }
 }
 
-/// The update as it is reported, with the clock of its step: of one that was begun on the host, or waits for the turn.
+/// The update as it is reported, with the clock of its step: of one that was begun on the host, or
+/// waits for the turn.
 pub fn change(
     observed: &Observed,
     plan: &Plan,

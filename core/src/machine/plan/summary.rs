@@ -113,7 +113,8 @@ pub(super) fn blocking(findings: &[Finding]) -> Option<&Finding> {
     deleting.or_else(|| parts.find(|finding| finding.status != Status::True))
 }
 
-/// Of a Machine in trouble also that its etcd member was added and does not vote: it stops every change of its control plane.
+/// Of a Machine in trouble also that its etcd member was added and does not vote: it stops every
+/// change of its control plane.
 fn with_member(observed: &Observed, mut finding: Finding) -> Finding {
     let cluster = observed.cluster.as_ref();
     let Some(Lookup::Known(members)) = cluster.map(|cluster| &cluster.etcd) else {
@@ -139,8 +140,8 @@ fn with_member(observed: &Observed, mut finding: Finding) -> Finding {
     finding
 }
 
-/// Why the update of a Machine does not proceed whose Node is Ready, or who else has its provider ID: what people see first
-/// is its Ready.
+/// Why the update of a Machine does not proceed whose Node is Ready, or who else has its provider
+/// ID: what people see first is its Ready.
 fn trouble(plan: &Plan) -> Option<(Reason, String)> {
     let mut all = plan.findings.iter();
     let found = all.find(|finding| {
@@ -159,7 +160,8 @@ fn trouble(plan: &Plan) -> Option<(Reason, String)> {
     Some((found.reason(), line.to_owned()))
 }
 
-/// The annotation `tatara.dev/host-is-gone` on a Machine that is not being deleted: it takes effect once it is.
+/// The annotation `tatara.dev/host-is-gone` on a Machine that is not being deleted: it takes effect
+/// once it is.
 fn armed(observed: &Observed) -> Option<Finding> {
     let machine = &observed.machine;
     let said = machine.annotations().get(ANNOTATION_HOST_IS_GONE)?;
@@ -244,8 +246,8 @@ fn by_node(observed: &Observed, plan: &Plan) -> Option<Phase> {
     }
 }
 
-/// The finding that keeps a Machine without a place from becoming a node until it is edited; an autoscaler then tries another
-/// group. A running node does not fail because of an invalid edit.
+/// The finding that keeps a Machine without a place from becoming a node until it is edited; an
+/// autoscaler then tries another group. A running node does not fail because of an invalid edit.
 pub fn terminal<'a>(observed: &Observed, plan: &'a Plan) -> Option<&'a Finding> {
     let holds_nothing = matches!(observed.placement, Placement::None(_)) && !observed.had_node();
     let mut findings = plan.findings.iter();

@@ -20,8 +20,9 @@ fn turn_of_another<'a>(observed: &Observed, cluster: &'a ObservedCluster) -> Opt
     (turn.machine != observed.uid() && turn.is_later()).then_some(turn)
 }
 
-/// Why it changes nothing now: another Machine has the turn, or a job of another changes its member, whoever has the turn. A
-/// management cluster that was restored from a backup may not know whose turn it was.
+/// Why it changes nothing now: another Machine has the turn, or a job of another changes its
+/// member, whoever has the turn. A management cluster that was restored from a backup may not know
+/// whose turn it was.
 pub(super) fn in_the_way(observed: &Observed, cluster: &ObservedCluster) -> Option<String> {
     if let Some(turn) = turn_of_another(observed, cluster) {
         return Some(busy(turn, &cluster.uid, &observed.marker));
@@ -29,7 +30,8 @@ pub(super) fn in_the_way(observed: &Observed, cluster: &ObservedCluster) -> Opti
     job_of_another(observed, cluster, true)
 }
 
-/// The latter alone. `also_silent`: a host that does not answer counts as well, where its member serves.
+/// The latter alone. `also_silent`: a host that does not answer counts as well, where its member
+/// serves.
 pub(super) fn job_of_another(
     observed: &Observed,
     cluster: &ObservedCluster,

@@ -1,5 +1,6 @@
-//! Why the turn of a Machine is over, and what proves it: its own etcd member, by the list as last read; that is read live once more
-//! before the turn is returned. Which stage returns it, each stage says.
+//! Why the turn of a Machine is over, and what proves it: its own etcd member, by the list as last
+//! read; that is read live once more before the turn is returned. Which stage returns it, each
+//! stage says.
 //!
 //! | turn | ends with its change | ends unused, while the change waits |
 //! |---|---|---|
@@ -58,8 +59,8 @@ pub(super) fn unused_to_join(observed: &Observed, members: &Members) -> Option<T
     is_held(observed, &[TurnAction::Join]).then(proof).flatten()
 }
 
-/// Of one that waits to leave: its member votes, and kubeadm does not run on its host. Who is in its way may need that turn, to leave
-/// first or to join.
+/// Of one that waits to leave: its member votes, and kubeadm does not run on its host. Who is in
+/// its way may need that turn, to leave first or to join.
 pub(super) fn unused_to_leave(observed: &Observed) -> Option<TurnIsOver> {
     let later = [TurnAction::Join, TurnAction::Upgrade, TurnAction::Remove];
     let is_unused = membership::is_asked(observed)

@@ -88,7 +88,8 @@ fn replaced(observed: &Observed) -> String {
     format!("; or replace the Machine{unless}: {delete}")
 }
 
-/// Other versions run than the spec wants, and that is left: an edit of what is prepared over SSH is carried out.
+/// Other versions run than the spec wants, and that is left: an edit of what is prepared over SSH
+/// is carried out.
 fn others_run(observed: &Observed, node: &NodeView) -> Option<String> {
     let machine = observed.machine.as_ref();
     let wanted = machine.versions().map_or("", |v| v.kubelet.as_str());

@@ -1,9 +1,10 @@
-//! A Machine whose `spec.versions` differ from what its node runs, or whose node has other settings than its Cluster, is updated
-//! in place: import of image archives, `kubeadm upgrade`, drain, kubelet, uncordon. A control plane takes the turn after that import, and
-//! has it to the end; etcd must do without its member for a while.
+//! A Machine whose `spec.versions` differ from what its node runs, or whose node has other settings
+//! than its Cluster, is updated in place: import of image archives, `kubeadm upgrade`, drain,
+//! kubelet, uncordon. A control plane takes the turn after that import, and has it to the end; etcd
+//! must do without its member for a while.
 //!
-//! What was done is read from the host: a job that has succeeded is not run again. Condition `Updating` exists from the first
-//! step to the last, and a manager that finds it asks the host.
+//! What was done is read from the host: a job that has succeeded is not run again. Condition
+//! `Updating` exists from the first step to the last, and a manager that finds it asks the host.
 
 mod ends;
 mod follow;
@@ -50,8 +51,9 @@ pub fn is_due(observed: &Observed) -> bool {
                 && follow::obstacle(observed, false).is_none()))
 }
 
-/// Whether something else runs than is wanted, because that was edited: what somebody replaced on the host, or edited under an
-/// earlier release that updated nothing, stays as it is until the spec is edited.
+/// Whether something else runs than is wanted, because that was edited: what somebody replaced on
+/// the host, or edited under an earlier release that updated nothing, stays as it is until the spec
+/// is edited.
 fn is_wanted(observed: &Observed) -> bool {
     let runs_other = runs_other(observed);
     (runs_other == Some(true) && !reported::is_settled(&observed.machine))
@@ -161,7 +163,8 @@ fn report(observed: &Observed, plan: &mut Plan, step: Plan) {
     plan.findings.extend(found);
 }
 
-/// What was edited is carried out later: else it would be taken for what somebody replaced on the host.
+/// What was edited is carried out later: else it would be taken for what somebody replaced on the
+/// host.
 fn postpone(observed: &Observed, plan: &mut Plan) {
     let is_ours = observed.spec.as_ref().is_ok_and(is_updated_by_us);
     if is_ours && !observed.is_deleting() && is_wanted(observed) {
@@ -200,7 +203,8 @@ fn instead(plan: &mut Plan, finding: Finding) {
     plan.findings.push(finding);
 }
 
-/// Whether its versions can be changed in place: it is prepared over SSH, or simulated, and has, or had, a Node.
+/// Whether its versions can be changed in place: it is prepared over SSH, or simulated, and has, or
+/// had, a Node.
 fn can_update(observed: &Observed) -> bool {
     observed.spec.as_ref().is_ok_and(is_updated_by_us) && can_begin(observed)
 }
@@ -219,8 +223,9 @@ fn can_begin(observed: &Observed) -> bool {
         && (!observed.is_deleting() || is_left_half_way(observed))
 }
 
-/// The last control plane stays, although it is being deleted: its update is brought to its end. So is one that has stopped its
-/// member where etcd has no quorum now: nothing leaves before that member serves again.
+/// The last control plane stays, although it is being deleted: its update is brought to its end. So
+/// is one that has stopped its member where etcd has no quorum now: nothing leaves before that
+/// member serves again.
 fn is_left_half_way(observed: &Observed) -> bool {
     let stays = |cluster: &ObservedCluster| {
         let is_unread = matches!(cluster.etcd, Lookup::Unknown(_));
@@ -255,7 +260,8 @@ fn has_turn_to_upgrade(observed: &Observed) -> bool {
     cluster.is_some_and(|cluster| has_turn(observed, cluster, TurnAction::Upgrade))
 }
 
-/// Whether its node has other versions or settings than are wanted; `None` while the Node cannot be read.
+/// Whether its node has other versions or settings than are wanted; `None` while the Node cannot be
+/// read.
 fn differs(observed: &Observed) -> Option<bool> {
     Some(runs_other(observed)? || follow::due(observed).is_some())
 }
@@ -278,8 +284,8 @@ fn not(reason: Reason, message: String) -> Finding {
     Finding::no(ConditionType::UpToDate, reason, message)
 }
 
-/// An update waits for its host, for the control plane there, or for another Machine. The reasons are
-/// those of Machines that are not updated as well, and these are told by events.
+/// An update waits for its host, for the control plane there, or for another Machine. The reasons
+/// are those of Machines that are not updated as well, and these are told by events.
 const AGAIN: Next = Next::After(pace::NEIGHBOUR);
 
 fn waiting(reason: Reason, message: impl Into<String>) -> Plan {

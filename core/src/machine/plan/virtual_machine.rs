@@ -1,5 +1,5 @@
-//! A Machine's virtual machine: created, switched on, reached; and the findings about its faults. Preparation and kubeadm
-//! are the same as on any host.
+//! A Machine's virtual machine: created, switched on, reached; and the findings about its faults.
+//! Preparation and kubeadm are the same as on any host.
 
 use k8s_openapi::jiff::Timestamp;
 
@@ -17,8 +17,8 @@ const INFRASTRUCTURE: ConditionType = ConditionType::InfrastructureReady;
 /// Tries at a hypervisor before another is chosen: what fails once may be under way there.
 const TRIES: u32 = 3;
 
-/// What has to be done to the virtual machine, or waited for, before anything else; nothing when it runs and
-/// has an address.
+/// What has to be done to the virtual machine, or waited for, before anything else; nothing when it
+/// runs and has an address.
 pub fn plan(observed: &Observed, machine: &VirtualMachine, now: Timestamp) -> Option<Plan> {
     let told = match &machine.told {
         Ok(told) => told,
@@ -79,8 +79,8 @@ fn waiting(reason: Reason, message: impl Into<String>) -> Plan {
     Plan::waiting(Finding::no(INFRASTRUCTURE, reason, message))
 }
 
-/// Nothing of it is there yet, nothing can be made there, and another Hypervisor would take it. Whether really nothing
-/// of it exists is read live before it leaves.
+/// Nothing of it is there yet, nothing can be made there, and another Hypervisor would take it.
+/// Whether really nothing of it exists is read live before it leaves.
 fn leave(machine: &VirtualMachine, told: &GatewayView) -> Option<Plan> {
     let full = |finding: &Finding| finding.reason() == Reason::InsufficientCapacity;
     let refused = machine.tried.refused.as_ref();
@@ -100,7 +100,8 @@ fn leave(machine: &VirtualMachine, told: &GatewayView) -> Option<Plan> {
     ))
 }
 
-/// Whether another hypervisor may answer otherwise. One that does not answer shows nothing of what is there.
+/// Whether another hypervisor may answer otherwise. One that does not answer shows nothing of what
+/// is there.
 fn is_of_hypervisor(reason: Reason) -> bool {
     let of_answer = [
         Reason::SpecDiffers,
@@ -252,8 +253,9 @@ fn without_state(name: &str, is_unreadable: bool) -> String {
     format!("libvirt does not report the state of {name}; inspect it on the hypervisor with virsh")
 }
 
-/// An action that is retried with back-off; meanwhile the last refusal is reported. The next pass is scheduled in any case,
-/// because the gateway sends no event if the same attempt fails in the same way.
+/// An action that is retried with back-off; meanwhile the last refusal is reported. The next pass
+/// is scheduled in any case, because the gateway sends no event if the same attempt fails in the
+/// same way.
 fn paced(tried: &AttemptRecord, action: Action, finding: Finding, now: Timestamp) -> Plan {
     let finding = tried.refused.clone().unwrap_or(finding);
     let wait = backoff::left(tried.times, 1.0, tried.last, now);
@@ -269,8 +271,8 @@ fn paced(tried: &AttemptRecord, action: Action, finding: Finding, now: Timestamp
     }
 }
 
-/// Before the first login, a virtual machine that does not answer is starting: it is queried again soon, because its sshd
-/// starts a moment after it has an address.
+/// Before the first login, a virtual machine that does not answer is starting: it is queried again
+/// soon, because its sshd starts a moment after it has an address.
 pub fn starting(observed: &Observed, held: &Infrastructure) -> Option<Plan> {
     let Contact::Unreachable {
         reason: Reason::SshUnreachable,
@@ -292,8 +294,8 @@ fn shown(observed: &Observed) -> Option<&Machine> {
     told.machine.as_deref()
 }
 
-/// The seed, with its keys, leaves the hypervisor once we are in. The guest may still have hold of it: then it is
-/// tried again, and nothing waits for it.
+/// The seed, with its keys, leaves the hypervisor once we are in. The guest may still have hold of
+/// it: then it is tried again, and nothing waits for it.
 pub fn remove_seed(observed: &Observed, held: &Infrastructure, plan: &mut Plan) {
     let is_attached = shown(observed).is_some_and(|shown| shown.seed);
     let is_in = matches!(held.contact, Contact::Seen(_)) || observed.known_node().is_some();
@@ -303,9 +305,9 @@ pub fn remove_seed(observed: &Observed, held: &Infrastructure, plan: &mut Plan) 
     }
 }
 
-/// If a Node exists, it shows the state of the Machine; a fault of the virtual machine is reported beside it, and resolved if
-/// possible. While the Node is healthy, a gateway that does not answer is reported on the Hypervisor only: a restart of the
-/// gateway does not affect Machines.
+/// If a Node exists, it shows the state of the Machine; a fault of the virtual machine is reported
+/// beside it, and resolved if possible. While the Node is healthy, a gateway that does not answer
+/// is reported on the Hypervisor only: a restart of the gateway does not affect Machines.
 pub fn beside_node(mut running: Plan, trouble: Plan, is_told: bool) -> Plan {
     let is_well = |finding: &Finding| {
         finding.condition == ConditionType::NodeHealthy && finding.status == Status::True

@@ -9,9 +9,10 @@ use crate::api::cluster_provider_spec::EndpointHolder;
 use crate::control_plane::{Member, Members};
 use crate::node::{self, Identities, PlannedUnit, VirtualIpInput};
 
-/// The part of the Machine in holding the Cluster's virtual IP. `None` if it has none, if it is alone (init did that), or if
-/// the others are not known: one that is forgotten takes the address as well. Its own address is the one that its etcd
-/// advertises: what its host reports first may be the virtual IP.
+/// The part of the Machine in holding the Cluster's virtual IP. `None` if it has none, if it is
+/// alone (init did that), or if the others are not known: one that is forgotten takes the address
+/// as well. Its own address is the one that its etcd advertises: what its host reports first may be
+/// the virtual IP.
 pub fn address(observed: &Observed) -> Option<PlannedUnit> {
     let cluster = observed.cluster.as_ref()?;
     let Lookup::Known(members) = &cluster.etcd else {
@@ -22,7 +23,8 @@ pub fn address(observed: &Observed) -> Option<PlannedUnit> {
     address_of(&observed.identities, cluster, own, all)
 }
 
-/// The addresses of all that may take part: etcd's members, and Machines for which kubeadm was started.
+/// The addresses of all that may take part: etcd's members, and Machines for which kubeadm was
+/// started.
 fn all_addresses(
     observed: &Observed,
     cluster: &ObservedCluster,
@@ -39,7 +41,8 @@ fn all_addresses(
         .collect()
 }
 
-/// Whether all others that etcd lists know of this Machine, so that only one of them holds the virtual IP.
+/// Whether all others that etcd lists know of this Machine, so that only one of them holds the
+/// virtual IP.
 pub fn is_known_to_others(observed: &Observed, members: &Members) -> bool {
     let (Some(cluster), Some(own)) = (&observed.cluster, observed.member(members)) else {
         return false;

@@ -1,8 +1,9 @@
-//! Control-plane Machines without a controller that a MachineDeployment takes in before it creates any: one control plane
-//! becomes three without being replaced.
+//! Control-plane Machines without a controller that a MachineDeployment takes in before it creates
+//! any: one control plane becomes three without being replaced.
 //!
-//! A Machine is adopted as it is, into the set of its own versions. Another difference from the template would be no reason to
-//! replace the only control plane at once, so it is not adopted, and a person decides.
+//! A Machine is adopted as it is, into the set of its own versions. Another difference from the
+//! template would be no reason to replace the only control plane at once, so it is not adopted, and
+//! a person decides.
 
 use super::super::observed::{ObservedSet, Orphan};
 use super::super::revision::Revision;
@@ -22,8 +23,8 @@ pub struct Adoption {
     pub refused: Option<String>,
 }
 
-/// What is to be done about the Machines that nobody controls. A set expects what it is given, and creates none meanwhile, or
-/// it would have too many.
+/// What is to be done about the Machines that nobody controls. A set expects what it is given, and
+/// creates none meanwhile, or it would have too many.
 pub fn plan(roll: &Roll) -> Adoption {
     let Some(wanted) = roll.wanted.as_ref().filter(|_| roll.free) else {
         return Adoption::default();

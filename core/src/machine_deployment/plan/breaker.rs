@@ -1,7 +1,8 @@
 //! The step that ends a deadlock of a rollout.
 //!
-//! A rollout can stop although something could be deleted without loss: old Machines that are not available hold hosts, or
-//! the room that `maxSurge` leaves, while the new ones wait for these. One such Machine is deleted at a time.
+//! A rollout can stop although something could be deleted without loss: old Machines that are not
+//! available hold hosts, or the room that `maxSurge` leaves, while the new ones wait for these. One
+//! such Machine is deleted at a time.
 
 use super::roll::{Roll, Target, Targets};
 
@@ -47,8 +48,8 @@ pub fn step(roll: &Roll, targets: &mut Targets) {
     );
 }
 
-/// What an old set could not make again in time is not waited for any longer. Before the deadline something that is missing is on
-/// its way, and this is not reached.
+/// What an old set could not make again in time is not waited for any longer. Before the deadline
+/// something that is missing is on its way, and this is not reached.
 fn give_up_missing(roll: &Roll, targets: &mut Targets) -> bool {
     let limit = roll.observed.progress_deadline_seconds;
     for target in &mut targets.old {

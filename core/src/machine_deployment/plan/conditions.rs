@@ -50,7 +50,8 @@ pub fn report(roll: &Roll, targets: &Targets, plan: &mut Plan) {
     ];
 }
 
-/// All Machines are available and of the current template. Until then the reason is the same from step to step.
+/// All Machines are available and of the current template. Until then the reason is the same from
+/// step to step.
 fn ready(roll: &Roll, is_complete: bool, rolling_out: &Finding, progressing: &Finding) -> Finding {
     let message = progressing.message();
     if progressing.status != Status::True {
@@ -188,7 +189,8 @@ fn progressing(roll: &Roll, targets: &Targets, actions: &[Action]) -> Finding {
     Finding::yes(PROGRESSING, Reason::WaitingForMachines, waiting)
 }
 
-/// Of the current template, but not of its versions: replaced on the host, or unknown to a backup that was restored.
+/// Of the current template, but not of its versions: replaced on the host, or unknown to a backup
+/// that was restored.
 fn other_versions(roll: &Roll) -> Option<String> {
     let current = roll.current?;
     let others = match current.other_versions {
@@ -272,7 +274,8 @@ fn update_text(roll: &Roll, update: &SetUpdate) -> Option<String> {
     in_place.then(|| "is updated in place".into())
 }
 
-/// What is waited for: what a Machine says first, then the arithmetic. What keeps all from rolling comes before both.
+/// What is waited for: what a Machine says first, then the arithmetic. What keeps all from rolling
+/// comes before both.
 fn waiting(roll: &Roll, targets: &Targets) -> String {
     let sum = |count: fn(&Target) -> i32| -> i32 { targets.all().map(count).sum() };
     let mut arithmetic = targets.waiting.clone();
@@ -313,7 +316,8 @@ fn waiting(roll: &Roll, targets: &Targets) -> String {
     }
 }
 
-/// A roll with surge alone stands still where its first new Machine finds no Host: what that needs, or what else may be set.
+/// A roll with surge alone stands still where its first new Machine finds no Host: what that needs,
+/// or what else may be set.
 fn needs_host(roll: &Roll) -> Option<String> {
     let current = roll.current.filter(|set| set.lacks_host && !set.lagging)?;
     let replaces = roll.old.iter().any(|set| set.counts.current > 0);

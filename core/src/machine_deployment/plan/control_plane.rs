@@ -1,9 +1,11 @@
-//! The next step of a RollingUpdate of a control plane. Its limits are one Machine ([`Limits::of_control_plane`]); the Machines
-//! themselves see to it that etcd keeps its quorum, and that the last one stays.
+//! The next step of a RollingUpdate of a control plane. Its limits are one Machine
+//! ([`Limits::of_control_plane`]); the Machines themselves see to it that etcd keeps its quorum,
+//! and that the last one stays.
 //!
-//! What differs from workers: kubeadm renders the static pods of a join at the version that it has recorded for the cluster,
-//! which rises with the first newer join. So from the first step on old sets create none, and what they lost is made up from the
-//! current template. Where none is available none is given up: one may be running `kubeadm init`.
+//! What differs from workers: kubeadm renders the static pods of a join at the version that it has
+//! recorded for the cluster, which rises with the first newer join. So from the first step on old
+//! sets create none, and what they lost is made up from the current template. Where none is
+//! available none is given up: one may be running `kubeadm init`.
 
 use super::super::observed::ObservedSet;
 use super::Limits;
@@ -28,7 +30,8 @@ pub fn targets(roll: &Roll) -> Targets {
     let others_stay = targets.old.iter().any(|target| target.staying() > 0);
     let is_moving = roll.sets().any(ObservedSet::gives_away);
     if roll.current.is_some_and(ObservedSet::creates_none) && others_stay && !is_moving {
-        // an edit was set back: it may create again, and others may have grown in place of what it lacks
+        // an edit was set back: it may create again, and others may have grown in place of what it
+        // lacks
         let text = "what it lacks is created when there is room";
         targets.current.set(targets.current.staying(), text);
     }
@@ -55,7 +58,8 @@ pub fn targets(roll: &Roll) -> Targets {
     targets
 }
 
-/// Nothing joins beside a dead member, so one is given up before the new one is there, while the others are a majority.
+/// Nothing joins beside a dead member, so one is given up before the new one is there, while the
+/// others are a majority.
 fn give_up_dead(targets: &mut Targets) {
     // one without a Node is no member yet
     let members = |target: &Target| (target.staying() - target.counts.starting).max(0);

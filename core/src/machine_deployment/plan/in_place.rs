@@ -1,7 +1,9 @@
-//! The next step of an in-place rollout: old sets hand Machines over to the current one (`hand_over.rs`), as many at a time as
-//! may be unavailable. A Machine that moved is not available before it runs its new versions.
+//! The next step of an in-place rollout: old sets hand Machines over to the current one
+//! (`hand_over.rs`), as many at a time as may be unavailable. A Machine that moved is not available
+//! before it runs its new versions.
 //!
-//! A Machine that an old set lost is made up from the current template; a scale-down takes marked Machines, then from old sets.
+//! A Machine that an old set lost is made up from the current template; a scale-down takes marked
+//! Machines, then from old sets.
 
 use super::roll::{Roll, Target, Targets};
 use super::{hand_over, on_delete, rolling_update};
@@ -24,7 +26,8 @@ pub fn targets(roll: &Roll) -> Targets {
         }
         return targets;
     };
-    // what has moved to it is here before it has counted that, and what it counted may not be available any more
+    // what has moved to it is here before it has counted that, and what it counted may not be
+    // available any more
     let counts = &mut targets.current.counts;
     counts.current = counts.current.max(current.owned.unwrap_or_default());
     counts.available = counts
@@ -74,8 +77,8 @@ pub fn targets(roll: &Roll) -> Targets {
     targets
 }
 
-/// Sets whose Machines are others than they have counted: what moved away from one of them would be taken for one that stays, and
-/// for one that is available.
+/// Sets whose Machines are others than they have counted: what moved away from one of them would be
+/// taken for one that stays, and for one that is available.
 fn behind(roll: &Roll, current: &ObservedSet) -> Option<String> {
     let has_arrived = |set: &ObservedSet| {
         set.uid == current.uid && set.owned.is_some_and(|owned| owned > set.counts.current)
@@ -89,8 +92,9 @@ fn behind(roll: &Roll, current: &ObservedSet) -> Option<String> {
     ))
 }
 
-/// The current set is asked at once for what old sets lost, and creates it when they have answered: what one of these made
-/// meanwhile, by what it was asked for before, moves here, and would be one too many.
+/// The current set is asked at once for what old sets lost, and creates it when they have answered:
+/// what one of these made meanwhile, by what it was asked for before, moves here, and would be one
+/// too many.
 fn ask_for_lost(roll: &Roll, targets: &mut Targets, given_up: i32) {
     let sum = |count: fn(&Target) -> i32| targets.all().map(count).sum::<i32>();
     // what is in deletion is made up when its host is back
@@ -103,8 +107,8 @@ fn ask_for_lost(roll: &Roll, targets: &mut Targets, given_up: i32) {
     }
 }
 
-/// More Machines are asked for than there shall be: after a scale-down, or since the manager ended before an old set gave up
-/// what was to move.
+/// More Machines are asked for than there shall be: after a scale-down, or since the manager ended
+/// before an old set gave up what was to move.
 pub fn take_back(roll: &Roll, targets: &mut Targets) {
     let sum: i32 = targets.all().map(|target| target.to).sum();
     let step = targets.current.missing().min(sum - roll.replicas());

@@ -22,8 +22,8 @@ pub struct Limits {
 
 impl Limits {
     /// The limits for so many replicas. A percentage of surge is rounded up, one of unavailability
-    /// down; where both come to nothing, one Machine may be missing, or no roll could ever start. (Two
-    /// zeros are refused at admission; percentages of few replicas may come to that.)
+    /// down; where both come to nothing, one Machine may be missing, or no roll could ever start.
+    /// (Two zeros are refused at admission; percentages of few replicas may come to that.)
     ///
     /// # Errors
     /// The field whose value is not a number or a percentage, as a message.
@@ -65,8 +65,8 @@ impl Limits {
         Ok(limits)
     }
 
-    /// The same for a control plane, whose members change one at a time: one more joins before another leaves; only without
-    /// surge one may be missing.
+    /// The same for a control plane, whose members change one at a time: one more joins before
+    /// another leaves; only without surge one may be missing.
     #[must_use]
     pub fn of_control_plane(self) -> Self {
         let surge = self.surge.min(1);

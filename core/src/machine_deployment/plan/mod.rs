@@ -1,8 +1,8 @@
 //! What is done next for a MachineDeployment, and why. Pure.
 //!
-//! One step at a time: the next one is decided when every set has answered to its last change. Until
-//! then its counters are of before: it may have made Machines that they do not show, and deleted some
-//! that they do.
+//! One step at a time: the next one is decided when every set has answered to its last change.
+//! Until then its counters are of before: it may have made Machines that they do not show, and
+//! deleted some that they do.
 //!
 //! | file | what it decides |
 //! |---|---|

@@ -39,7 +39,8 @@ pub fn targets(roll: &Roll) -> Targets {
     targets
 }
 
-/// Takes what is too many: marked Machines, then from old sets first, but what is not available before what is.
+/// Takes what is too many: marked Machines, then from old sets first, but what is not available
+/// before what is.
 pub(super) fn scale_down(targets: &mut Targets, replicas: i32) {
     let sum: i32 = targets.all().map(|target| target.to).sum();
     let mut excess = take_marked(targets, (sum - replicas).max(0));
@@ -61,8 +62,9 @@ pub(super) fn scale_down(targets: &mut Targets, replicas: i32) {
     }
 }
 
-/// Takes from the sets that have Machines which a user marked, as many as these: each set deletes its own first. How much is
-/// left to take. It may be an available Machine in place of one that is not: who marked it has made room for what it runs.
+/// Takes from the sets that have Machines which a user marked, as many as these: each set deletes
+/// its own first. How much is left to take. It may be an available Machine in place of one that is
+/// not: who marked it has made room for what it runs.
 pub(super) fn take_marked(targets: &mut Targets, mut excess: i32) -> i32 {
     let text = format!("scale down; Machines marked {ANNOTATION_DELETE_MACHINE} go first");
     let Targets { current, old, .. } = targets;

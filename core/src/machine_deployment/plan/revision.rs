@@ -96,8 +96,9 @@ pub fn annotations(roll: &Roll) -> Vec<(&'static str, String)> {
     annotations
 }
 
-/// Old sets without Machines beyond `revisionHistoryLimit`, the oldest revisions first, but before them those that a later
-/// one repeats. Only when nothing rolls any more: until then, going back may be wanted any moment.
+/// Old sets without Machines beyond `revisionHistoryLimit`, the oldest revisions first, but before
+/// them those that a later one repeats. Only when nothing rolls any more: until then, going back
+/// may be wanted any moment.
 pub fn forget(roll: &Roll) -> Vec<Action> {
     let limit = roll.observed.revision_history_limit;
     let old = roll.old.iter();

@@ -1,4 +1,5 @@
-//! The sets of a deployment, which of them is the current one, and how many Machines each shall have.
+//! The sets of a deployment, which of them is the current one, and how many Machines each shall
+//! have.
 
 use crate::Why;
 use k8s_openapi::jiff::Timestamp;
@@ -100,8 +101,8 @@ impl<'a> Roll<'a> {
         self.old.iter().copied().chain(self.current)
     }
 
-    /// A set that has not answered to its last change yet: what it has by now is not known. A Machine that was adopted is
-    /// there before its set counts it.
+    /// A set that has not answered to its last change yet: what it has by now is not known. A
+    /// Machine that was adopted is there before its set counts it.
     pub fn lagging(&self) -> Option<&'a ObservedSet> {
         let is_control_plane = self.observed.is_control_plane();
         let mut sets = self.sets();
@@ -120,9 +121,9 @@ impl<'a> Roll<'a> {
     }
 }
 
-/// When the deadline for progress passes: so long after there was something to do, or after the last
-/// Machine was made, became Ready, was told to go or was lost. A Machine that is Ready may take
-/// `minReadySeconds` more.
+/// When the deadline for progress passes: so long after there was something to do, or after the
+/// last Machine was made, became Ready, was told to go or was lost. A Machine that is Ready may
+/// take `minReadySeconds` more.
 fn deadline(observed: &Observed, since: Timestamp) -> Option<Timestamp> {
     let limit = i64::from(observed.progress_deadline_seconds);
     let sets = || observed.sets.iter();
@@ -182,7 +183,8 @@ impl Target {
         (self.to - self.counts.current).max(0)
     }
 
-    /// Machines that are left when the set has followed: not those that it deletes at the moment, in several passes.
+    /// Machines that are left when the set has followed: not those that it deletes at the moment,
+    /// in several passes.
     pub fn staying(&self) -> i32 {
         self.to.min(self.counts.current).min(self.counts.wanted)
     }
@@ -192,13 +194,14 @@ impl Target {
         (self.counts.current - self.counts.wanted).max(0)
     }
 
-    /// Whether Machines are given up that the set has not counted: lost ones, or such as are on their way to it.
+    /// Whether Machines are given up that the set has not counted: lost ones, or such as are on
+    /// their way to it.
     pub fn gives_up(&self) -> bool {
         self.to < self.counts.wanted && self.to >= self.counts.current
     }
 
-    /// Marked Machines that are left: a set lets go of them before all others. None where the set would give up first what it
-    /// has not made yet.
+    /// Marked Machines that are left: a set lets go of them before all others. None where the set
+    /// would give up first what it has not made yet.
     pub fn marked_left(&self) -> i32 {
         let leaving = self.counts.current - self.to;
         if leaving < 0 {

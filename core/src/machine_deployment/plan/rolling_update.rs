@@ -146,8 +146,8 @@ pub(super) fn remove_unhealthy(roll: &Roll, targets: &mut Targets) {
     }
 }
 
-/// What old sets can give up now, oldest first: the set's place among them, how many, and why. Those that are not available
-/// go first.
+/// What old sets can give up now, oldest first: the set's place among them, how many, and why.
+/// Those that are not available go first.
 pub(super) fn spare(roll: &Roll, targets: &Targets) -> Vec<(usize, i32, String)> {
     let minimum = roll.min_available();
     let mut budget = budget(roll, targets);

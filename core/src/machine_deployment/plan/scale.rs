@@ -1,9 +1,9 @@
-//! Scaling that is no roll: while rolling is paused, or the template cannot be used, or not yet, and the share that
-//! old sets have in a scale-up after the new template has proven broken.
+//! Scaling that is no roll: while rolling is paused, or the template cannot be used, or not yet,
+//! and the share that old sets have in a scale-up after the new template has proven broken.
 //!
 //! Kubernetes' Deployments spread every scale-up in mid-roll over all sets. Here that would install
-//! machines of the old template, which takes minutes, only to give them up. A scale-down in mid-roll is
-//! a step of the roll, which takes from old sets, and never what must stay available.
+//! machines of the old template, which takes minutes, only to give them up. A scale-down in
+//! mid-roll is a step of the roll, which takes from old sets, and never what must stay available.
 
 use super::roll::{Roll, Target, Targets};
 use super::{in_place, on_delete};
@@ -45,7 +45,8 @@ pub fn grow_old(roll: &Roll, targets: &mut Targets) -> bool {
     grew
 }
 
-/// Scales without rolling: one set takes it all, several share it by their size, after the marked Machines.
+/// Scales without rolling: one set takes it all, several share it by their size, after the marked
+/// Machines.
 pub fn targets(roll: &Roll) -> Targets {
     let mut targets = Targets::unchanged(roll);
     targets

@@ -205,8 +205,8 @@ fn changed_annotations(
         .collect()
 }
 
-/// Whether a set shall create no Machines. While nothing rolls, old sets keep and get their share of the Machines like the
-/// current one.
+/// Whether a set shall create no Machines. While nothing rolls, old sets keep and get their share
+/// of the Machines like the current one.
 fn is_disabled(roll: &Roll, targets: &Targets, set: &ObservedSet, is_current: bool) -> bool {
     // before a roll may begin, what an old set lost comes back from its own template
     let may_roll = roll.free && roll.gate.is_none();

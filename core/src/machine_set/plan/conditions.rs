@@ -32,7 +32,8 @@ pub fn findings(observed: &Observed, plan: &Plan, mine: &[&ObservedMachine]) -> 
     ]
 }
 
-/// It has the Machines that it shall have, and all are ready. One that is being deleted does not count, as in a Deployment.
+/// It has the Machines that it shall have, and all are ready. One that is being deleted does not
+/// count, as in a Deployment.
 fn ready(observed: &Observed, up: &Finding, machines: &Finding) -> Finding {
     if observed.deleting {
         return Finding::no(READY, Reason::Deleting, "the MachineSet is being deleted");
@@ -123,7 +124,8 @@ fn worst(mine: &[&ObservedMachine], leaving: bool) -> Option<String> {
     trouble::worst(of.filter_map(|machine| machine.trouble.as_ref()))
 }
 
-/// Of Machines that are Ready, what a person should look at: an update that fails. Its deployment is woken by these words.
+/// Of Machines that are Ready, what a person should look at: an update that fails. Its deployment
+/// is woken by these words.
 fn failing(mine: &[&ObservedMachine]) -> Option<String> {
     let stay = mine.iter().filter(|machine| machine.deleting.is_none());
     let troubles = stay.filter_map(|machine| machine.trouble.as_ref());

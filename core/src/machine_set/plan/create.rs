@@ -16,7 +16,8 @@ use crate::letters::letters;
 const MAX_LABEL: usize = 63;
 /// Letters behind a set's name: names do not come again, however many Machines a set has had.
 const SUFFIX: usize = 8;
-/// Most Machines that one pass makes. A pass that plans thousands, and makes what it comes to, would plan them again each time.
+/// Most Machines that one pass makes. A pass that plans thousands, and makes what it comes to,
+/// would plan them again each time.
 const AT_ONCE: usize = 256;
 
 /// Machines for what is missing, with names that no Machine had before: who goes by names, as
@@ -37,7 +38,8 @@ pub fn create(observed: &Observed, have: usize, wanted: usize) -> Vec<Action> {
     made.into_iter().map(create).collect()
 }
 
-/// Those of a few names that no Machine has. There are thousands of these: what is looked up is made from the few.
+/// Those of a few names that no Machine has. There are thousands of these: what is looked up is
+/// made from the few.
 fn untaken(observed: &Observed, mut names: Vec<String>) -> Vec<String> {
     let few: HashSet<&str> = names.iter().map(String::as_str).collect();
     let machines = observed.machines.iter().map(|one| one.name.as_str());
@@ -46,8 +48,8 @@ fn untaken(observed: &Observed, mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-/// The set's name, shortened where the whole would be too long, and letters that this pass' random bytes
-/// give.
+/// The set's name, shortened where the whole would be too long, and letters that this pass' random
+/// bytes give.
 fn name(observed: &Observed, index: u64) -> String {
     let mut digest = Sha256::new();
     digest.update(observed.seed);
@@ -73,8 +75,9 @@ pub fn desired_machine(observed: &Observed, name: &str) -> Machine {
     machine
 }
 
-/// The annotations that every Machine of the set has: those of the template, and no records, as they come with a template
-/// that was pasted from a Machine. By them the set's Machines would be looked for where that one runs.
+/// The annotations that every Machine of the set has: those of the template, and no records, as
+/// they come with a template that was pasted from a Machine. By them the set's Machines would be
+/// looked for where that one runs.
 pub fn annotations(observed: &Observed) -> BTreeMap<String, String> {
     let mut annotations = observed.template.metadata.annotations.clone();
     annotations.retain(|key, _| !is_record(key));

@@ -13,8 +13,9 @@ use super::counts::{Health, health};
 use crate::api::machine_set::DeletePolicy;
 use crate::api::names::ANNOTATION_DELETE_MACHINE;
 
-/// Deletes `count` Machines, or moves them where the set has a destination: the marked ones, then the worst, then according to the policy, ties by name. Machines without
-/// UID, whose creation is not confirmed, count first: nothing is done with these, and no other is deleted in their place.
+/// Deletes `count` Machines, or moves them where the set has a destination: the marked ones, then
+/// the worst, then according to the policy, ties by name. Machines without UID, whose creation is
+/// not confirmed, count first: nothing is done with these, and no other is deleted in their place.
 pub fn delete(
     observed: &Observed,
     live: &[&ObservedMachine],

@@ -1,5 +1,6 @@
-//! What a set writes on a Machine that becomes one of it: handed over by another one of its deployment, which decides that
-//! (`machine_deployment/plan/hand_over.rs`, with a drawing), or adopted, as it had no controller.
+//! What a set writes on a Machine that becomes one of it: handed over by another one of its
+//! deployment, which decides that (`machine_deployment/plan/hand_over.rs`, with a drawing), or
+//! adopted, as it had no controller.
 
 use kube::ResourceExt;
 use kube::core::ObjectMeta;
@@ -10,9 +11,10 @@ use super::create;
 use crate::api::Machine;
 use crate::merge_patch::replacement;
 
-/// The merge patch with which a Machine becomes one of this set: owner, labels, versions, and where its software comes from.
-/// Name, place and everything else stay. One that was adopted with `valueFrom` gets the set's copy of its class, as those that
-/// the set creates: half a `value` would be used instead of the class.
+/// The merge patch with which a Machine becomes one of this set: owner, labels, versions, and where
+/// its software comes from. Name, place and everything else stay. One that was adopted with
+/// `valueFrom` gets the set's copy of its class, as those that the set creates: half a `value`
+/// would be used instead of the class.
 pub fn moved(machine: &Machine, to: &Observed) -> Value {
     let mut owners = machine.owner_references().to_vec();
     owners.retain(|owner| owner.controller != Some(true));
@@ -36,15 +38,17 @@ pub fn moved(machine: &Machine, to: &Observed) -> Value {
     })
 }
 
-/// The merge patch with which a Machine that has no controller becomes one of this set: owner and labels alone.
+/// The merge patch with which a Machine that has no controller becomes one of this set: owner and
+/// labels alone.
 pub fn adopted(machine: &Machine, to: &Observed) -> Value {
     let mut owners = machine.owner_references().to_vec();
     owners.push(create::controller_reference(to));
     json!({ "metadata": { "ownerReferences": owners, "labels": create::labels(to) } })
 }
 
-/// Whether Machines of one set may move to another: both belong to the same MachineDeployment. The annotation that names the
-/// other may have been written by anybody, and an owner in another namespace would cost the Machine its life.
+/// Whether Machines of one set may move to another: both belong to the same MachineDeployment. The
+/// annotation that names the other may have been written by anybody, and an owner in another
+/// namespace would cost the Machine its life.
 pub fn may_move(from: &ObjectMeta, to: &ObjectMeta) -> bool {
     let controller = |set: &ObjectMeta| {
         let mut owners = set.owner_references.iter().flatten();

@@ -1,4 +1,5 @@
-//! What a changed template changes on Machines that are there: everything that needs no new Machine.
+//! What a changed template changes on Machines that are there: everything that needs no new
+//! Machine.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +10,8 @@ use super::super::observed::{Observed, ObservedMachine};
 use super::{Action, create};
 use crate::api::machine::MachineDeletion;
 
-/// What to write on a Machine. Maps hold only what is missing or differs: a key that was removed from
-/// the template stays, because its owner is unknown by then. The others are replaced whole.
+/// What to write on a Machine. Maps hold only what is missing or differs: a key that was removed
+/// from the template stays, because its owner is unknown by then. The others are replaced whole.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct InPlace {
     /// For `metadata.labels`.
@@ -33,8 +34,9 @@ pub struct InPlace {
     pub deletion: Option<MachineDeletion>,
 }
 
-/// Machines that differ from the template. Those in deletion are among them: a time limit that is changed because a
-/// deletion hangs must reach the Machine that hangs, and a shorter one that is written on that Machine stays.
+/// Machines that differ from the template. Those in deletion are among them: a time limit that is
+/// changed because a deletion hangs must reach the Machine that hangs, and a shorter one that is
+/// written on that Machine stays.
 pub fn changes(observed: &Observed, mine: &[&ObservedMachine]) -> Vec<Action> {
     let (labels, annotations) = (create::labels(observed), create::annotations(observed));
     let differing = mine.iter().filter(|machine| !machine.unreadable);

@@ -1,8 +1,8 @@
 //! What is done next for a MachineSet, and why. Pure.
 //!
 //! Machines that are being deleted do not count: one deletion that is stuck never blocks its
-//! replacement. What this process made counts before it is listed, so a plan made twice makes nothing
-//! twice.
+//! replacement. What this process made counts before it is listed, so a plan made twice makes
+//! nothing twice.
 
 mod conditions;
 mod counts;
@@ -73,7 +73,8 @@ pub enum Action {
         /// Why, and why this one.
         because: String,
     },
-    /// Make another set the owner of a Machine, with its labels, versions and software, in one write. Chosen as for a deletion.
+    /// Make another set the owner of a Machine, with its labels, versions and software, in one
+    /// write. Chosen as for a deletion.
     Move {
         /// Name of the Machine.
         name: String,
@@ -93,8 +94,8 @@ pub enum Action {
     },
 }
 
-/// A MachineDeployment takes a status of the present generation for all that the set did, and takes its next step by it:
-/// what is found is reported when all is done.
+/// A MachineDeployment takes a status of the present generation for all that the set did, and takes
+/// its next step by it: what is found is reported when all is done.
 impl crate::Plan for Plan {
     type Action = Action;
 
@@ -116,10 +117,10 @@ impl crate::Plan for Plan {
 }
 
 impl Plan {
-    /// Whether it must be made again over the set and its Machines as they are at this moment. Which
-    /// Machines are deleted or taken in depends on how many the set shall have, and on whether it stays;
-    /// and what another process made for it before this one led need not be known, nor what was asked of it since,
-    /// unless it `knows`.
+    /// Whether it must be made again over the set and its Machines as they are at this moment.
+    /// Which Machines are deleted or taken in depends on how many the set shall have, and on
+    /// whether it stays; and what another process made for it before this one led need not be
+    /// known, nor what was asked of it since, unless it `knows`.
     pub fn needs_look(&self, knows: bool) -> bool {
         self.actions.iter().any(|action| match action {
             Action::Adopt { .. } | Action::Delete { .. } | Action::Move { .. } => true,
@@ -184,8 +185,8 @@ fn claimed<'a>(observed: &'a Observed, selector: &Selector) -> Vec<&'a ObservedM
 }
 
 impl Observed {
-    /// Whether a Machine without a controlling owner is adopted. Labels alone are not enough: a Machine of another cluster,
-    /// or of the control plane, is not a replica of this template.
+    /// Whether a Machine without a controlling owner is adopted. Labels alone are not enough: a
+    /// Machine of another cluster, or of the control plane, is not a replica of this template.
     fn adopts(&self, machine: &ObservedMachine) -> bool {
         let versions = self.template.spec.versions.as_ref();
         let control_plane = versions.and_then(|v| v.control_plane.as_deref());

@@ -13,8 +13,8 @@ use crate::node::ControlPlaneFile;
 /// Name of the step that runs the Machine's commands after kubeadm.
 pub const POST_KUBEADM: &str = "post-kubeadm";
 
-/// What [`init`] and [`join`] need to know. The documents and keys do not count for the unit's identity,
-/// because each attempt has another token.
+/// What [`init`] and [`join`] need to know. The documents and keys do not count for the unit's
+/// identity, because each attempt has another token.
 #[derive(Clone, Debug)]
 pub struct Bootstrap<'a> {
     /// kubeadm's configuration, all documents.
@@ -41,8 +41,8 @@ pub fn init(input: Bootstrap<'_>) -> UnitSpec {
     unit(JobKind::Init, kubeadm, input)
 }
 
-/// The unit that makes a host a node of a cluster. When it has succeeded, the marker says `joined`, and
-/// running it again does nothing.
+/// The unit that makes a host a node of a cluster. When it has succeeded, the marker says `joined`,
+/// and running it again does nothing.
 pub fn join(input: Bootstrap<'_>) -> UnitSpec {
     let kubeadm = step(
         "join",

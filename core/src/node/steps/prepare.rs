@@ -34,7 +34,8 @@ pub struct Prepare<'a> {
     pub control_plane_version: &'a KubernetesVersion,
     /// The `node` section of its provider spec.
     pub settings: &'a NodeSettings,
-    /// The KubeletConfiguration that kubeadm will get; cgroupDriver, failSwapOn and failCgroupV1 are read.
+    /// The KubeletConfiguration that kubeadm will get; cgroupDriver, failSwapOn and failCgroupV1
+    /// are read.
     pub kubelet_configuration: &'a Map<String, serde_json::Value>,
     /// `ClusterConfiguration.imageRepository`, when it is set.
     pub image_repository: Option<&'a str>,
@@ -42,7 +43,8 @@ pub struct Prepare<'a> {
     pub pod_cidrs: &'a [String],
     /// The networks of its Services, likewise.
     pub service_cidrs: &'a [String],
-    /// What nodes reach without a proxy: pod and service networks, the cluster's domain, its endpoint.
+    /// What nodes reach without a proxy: pod and service networks, the cluster's domain, its
+    /// endpoint.
     pub no_proxy: &'a [String],
     /// Port of the API server of a control plane.
     pub api_port: u16,
@@ -205,7 +207,8 @@ fn proxy(input: &Prepare<'_>) -> Option<StepSpec> {
     ))
 }
 
-/// The archives of container images, if there are any; each is imported once on a machine, whichever unit has this step.
+/// The archives of container images, if there are any; each is imported once on a machine,
+/// whichever unit has this step.
 pub(super) fn images(input: &Prepare<'_>) -> Result<Option<StepSpec>, UnitError> {
     let archives = image_archives(&input.settings.software.image_archives)?;
     if archives.is_empty() {

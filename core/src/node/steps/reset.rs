@@ -20,9 +20,10 @@ pub const LAST_OF_RESET: &str = "release";
 /// Its exit code where kubeadm has run since the reset was decided on.
 pub const DECIDED_LATE: i32 = 79;
 
-/// The unit that frees a host, for [`super::super::start_decided`]. It waits there for a unit that runs, and may arrive late: its
-/// first step ends it where kubeadm has run since it was decided on. Its last step removes the marker, after the one that checks
-/// that the host is clean; when that fails, its findings say what is left, and the marker stays.
+/// The unit that frees a host, for [`super::super::start_decided`]. It waits there for a unit that
+/// runs, and may arrive late: its first step ends it where kubeadm has run since it was decided on.
+/// Its last step removes the marker, after the one that checks that the host is clean; when that
+/// fails, its findings say what is left, and the marker stays.
 pub fn reset(input: &Reset<'_>) -> UnitSpec {
     let networks = || context! { pod_cidrs => input.pod_cidrs.to_vec() };
     UnitSpec {

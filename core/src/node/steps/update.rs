@@ -13,9 +13,9 @@ use super::{UnitError, step};
 /// Name of the step that may change the static pods of a control plane.
 pub const UPGRADE_STEP: &str = "upgrade";
 
-/// The archives of container images, before kubeadm starts anything that needs them, also on a worker: its next kube-proxy and
-/// sandbox are in them. A unit of its own, since it may take long: what etcd said before it is no proof after it. `None`: there
-/// are none.
+/// The archives of container images, before kubeadm starts anything that needs them, also on a
+/// worker: its next kube-proxy and sandbox are in them. A unit of its own, since it may take long:
+/// what etcd said before it is no proof after it. `None`: there are none.
 ///
 /// # Errors
 /// [`UnitError`]: an archive has no checksum.
@@ -28,9 +28,10 @@ pub fn archives(input: &Prepare<'_>) -> Result<Option<UnitSpec>, UnitError> {
     Ok(images(input)?.map(unit))
 }
 
-/// The unit of `kubeadm upgrade`. On a control plane it moves the cluster's record (ConfigMap `kubeadm-config`) where that is
-/// older; `configuration` is kubeadm's `UpgradeConfiguration`. It leaves the kubelet as it is. `settings` stands for those that
-/// kubeadm's ConfigMaps have: with others it is another unit. `phases` are the only ones of `kubeadm upgrade node` that run, if
+/// The unit of `kubeadm upgrade`. On a control plane it moves the cluster's record (ConfigMap
+/// `kubeadm-config`) where that is older; `configuration` is kubeadm's `UpgradeConfiguration`. It
+/// leaves the kubelet as it is. `settings` stands for those that kubeadm's ConfigMaps have: with
+/// others it is another unit. `phases` are the only ones of `kubeadm upgrade node` that run, if
 /// there are any; `kubelet` is the user's part of the `KubeletConfiguration` that kubeadm has.
 pub fn upgrade(
     input: &Prepare<'_>,
@@ -69,7 +70,8 @@ pub fn upgrade(
     }
 }
 
-/// The fields of the kubelet's configuration that the user sets to something: kubeadm writes no empty ones.
+/// The fields of the kubelet's configuration that the user sets to something: kubeadm writes no
+/// empty ones.
 fn told_fields(kubelet: &Map<String, Value>) -> Vec<String> {
     let says_something = |value: &Value| match value {
         Value::Null => false,
@@ -104,8 +106,8 @@ pub fn kubelet(input: &Prepare<'_>, settings: &str) -> UnitSpec {
     }
 }
 
-/// The unit that brings these of kubeadm's addons to the version of the control plane that runs; `configuration` as for
-/// [`upgrade`].
+/// The unit that brings these of kubeadm's addons to the version of the control plane that runs;
+/// `configuration` as for [`upgrade`].
 pub fn addons(input: &Prepare<'_>, addons: &[&'static str], configuration: String) -> UnitSpec {
     let values = context! { addons => addons.to_vec(), fields => "kubeadm.upgradeConfiguration", ..software(input) };
     UnitSpec {

@@ -32,8 +32,9 @@ pub fn address(input: &VirtualIpInput<'_>) -> UnitSpec {
     }
 }
 
-/// The unit by which another control plane comes to hold the virtual IP, and this one takes no part any more. It fails, and this
-/// one takes part as before, where no other holds it afterwards. [`address`] undoes it.
+/// The unit by which another control plane comes to hold the virtual IP, and this one takes no part
+/// any more. It fails, and this one takes part as before, where no other holds it afterwards.
+/// [`address`] undoes it.
 pub fn give_address() -> UnitSpec {
     UnitSpec {
         kind: JobKind::Address,

@@ -12,7 +12,8 @@ use crate::planner::{addons, settings::next_to_follow};
 const NEW: &str = "v1.36.3";
 const OLD: &str = "v1.35.4";
 
-/// A Machine that wants v1.36.3 and runs this, whose Node is Ready; a control plane if its name begins with `cp`.
+/// A Machine that wants v1.36.3 and runs this, whose Node is Ready; a control plane if its name
+/// begins with `cp`.
 fn machine(name: &str, runs: &str, annotations: &Value) -> Machine {
     let is_control_plane = name.starts_with("cp");
     let versions = |version: &str| {

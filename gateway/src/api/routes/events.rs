@@ -18,10 +18,11 @@ use crate::app::App;
 use crate::auth::Pass;
 use crate::events::{Change, StreamEvent, listen};
 
-/// Streams first all objects as events `machine`, `image` and `capacity`; then `synced`; then changes: `machine`,
-/// `machine-gone` (`{"id"}`), `image`, `image-gone` (`{"sha256","pool"}`), `capacity`. A keep-alive comment follows
-/// every 15 s without an event. The stream ends when libvirt does not answer: reconnect. It ends before the next event
-/// when the request's token has expired or is revoked.
+/// Streams first all objects as events `machine`, `image` and `capacity`; then `synced`; then
+/// changes: `machine`, `machine-gone` (`{"id"}`), `image`, `image-gone` (`{"sha256","pool"}`),
+/// `capacity`. A keep-alive comment follows every 15 s without an event. The stream ends when
+/// libvirt does not answer: reconnect. It ends before the next event when the request's token has
+/// expired or is revoked.
 #[utoipa::path(
     get, path = "/v1/events", tag = "events",
     responses(

@@ -45,8 +45,8 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<ImageList>,
     Ok(Json(ImageList { items }))
 }
 
-/// Downloads an image into a pool, once, and verifies its SHA-256. A failed download is retried. 409 `ImageDiffers`
-/// when the image exists in another format.
+/// Downloads an image into a pool, once, and verifies its SHA-256. A failed download is retried.
+/// 409 `ImageDiffers` when the image exists in another format.
 #[utoipa::path(
     put, path = "/v1/images/{sha256}", tag = "images",
     params(("sha256" = String, Path, pattern = "^[0-9a-f]{64}$", description = "SHA-256 of the file.")),
@@ -93,7 +93,8 @@ pub(super) async fn read(
     Ok(Json(read.await?))
 }
 
-/// Deletes an image. Idempotent: 204 also if it does not exist. 409 `ImageInUse` while a disk is based on it.
+/// Deletes an image. Idempotent: 204 also if it does not exist. 409 `ImageInUse` while a disk is
+/// based on it.
 #[utoipa::path(
     delete, path = "/v1/images/{sha256}", tag = "images",
     params(("sha256" = String, Path, pattern = "^[0-9a-f]{64}$", description = "SHA-256 of the file."), Place),

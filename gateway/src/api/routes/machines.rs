@@ -31,8 +31,8 @@ pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<MachineList
     Ok(Json(MachineList { items }))
 }
 
-/// Creates a machine and starts it. Idempotent: it is created once, and an interrupted creation is completed. The seed
-/// is used only when the machine is created.
+/// Creates a machine and starts it. Idempotent: it is created once, and an interrupted creation is
+/// completed. The seed is used only when the machine is created.
 #[utoipa::path(
     put, path = "/v1/machines/{id}", tag = "machines",
     params(("id" = uuid::Uuid, Path, description = "UUID of the machine, chosen by the caller.")),
@@ -82,8 +82,8 @@ pub(super) async fn read(
     Ok(Json(read.await?))
 }
 
-/// Deletes a machine: its domain, volumes, seed and console log. Idempotent: 204 also if it is partly or completely
-/// deleted. 409 `PoolInactive` while one of its storage pools is not active.
+/// Deletes a machine: its domain, volumes, seed and console log. Idempotent: 204 also if it is
+/// partly or completely deleted. 409 `PoolInactive` while one of its storage pools is not active.
 #[utoipa::path(
     delete, path = "/v1/machines/{id}", tag = "machines",
     params(("id" = uuid::Uuid, Path, description = "UUID of the machine.")),
@@ -96,7 +96,8 @@ pub(super) async fn delete(State(app): State<Arc<App>>, Id(id): Id) -> Result<St
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Changes a machine's power state. Idempotent: a machine that is already in the state is not an error.
+/// Changes a machine's power state. Idempotent: a machine that is already in the state is not an
+/// error.
 #[utoipa::path(
     post, path = "/v1/machines/{id}/power", tag = "machines",
     params(("id" = uuid::Uuid, Path, description = "UUID of the machine.")),
@@ -115,8 +116,8 @@ pub(super) async fn power(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Detaches a machine's seed and deletes it. Idempotent: 204 also if it does not exist. 409 `SeedBusy` until the guest
-/// releases it, `PoolInactive` while its storage pool is not active.
+/// Detaches a machine's seed and deletes it. Idempotent: 204 also if it does not exist. 409
+/// `SeedBusy` until the guest releases it, `PoolInactive` while its storage pool is not active.
 #[utoipa::path(
     delete, path = "/v1/machines/{id}/seed", tag = "machines",
     params(("id" = uuid::Uuid, Path, description = "UUID of the machine.")),

@@ -110,7 +110,8 @@ fn each_card_has_its_surest_source_whatever_the_others_have() {
     let leases = known(&[("a", "10.0.0.1")]);
     let arp = known(&[("a", "10.9.9.9"), ("b", "10.0.0.2")]);
     let agent = || known(&[("a", "10.9.9.9"), ("b", "10.9.9.9"), ("c", "10.0.0.3")]);
-    // the interface on a bridge precedes that on a network, and only the guest agent knows its address
+    // the interface on a bridge precedes that on a network, and only the guest agent knows its
+    // address
     let found = of_cards(&view(&["c", "a", "b", "d"]), &leases, &arp, agent);
     let expected = [
         ("c", "10.0.0.3", AddressSource::Agent),

@@ -1,4 +1,5 @@
-//! Devices of a machine. All are virtio: Debian's cloud kernel, for example, has no driver for AHCI or IDE.
+//! Devices of a machine. All are virtio: Debian's cloud kernel, for example, has no driver for AHCI
+//! or IDE.
 
 use std::io;
 

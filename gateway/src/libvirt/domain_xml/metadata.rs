@@ -22,8 +22,8 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// The XML element: with the namespace prefix for the XML of a new domain; without it for `virDomainSetMetadata`,
-    /// which adds the prefix.
+    /// The XML element: with the namespace prefix for the XML of a new domain; without it for
+    /// `virDomainSetMetadata`, which adds the prefix.
     pub fn element(&self, prefix: Option<&str>) -> String {
         let name = |name: &str| prefix.map_or(name.to_owned(), |prefix| format!("{prefix}:{name}"));
         let namespace = prefix.map(|prefix| format!("xmlns:{prefix}"));
@@ -57,7 +57,8 @@ impl Metadata {
     }
 }
 
-/// JSON escaped to ASCII: XML 1.0 cannot represent some characters that JSON allows, such as most control characters.
+/// JSON escaped to ASCII: XML 1.0 cannot represent some characters that JSON allows, such as most
+/// control characters.
 fn ascii_json(spec: &MachineSpec) -> String {
     let json = serde_json::to_string(spec).unwrap_or_default();
     let mut ascii = String::with_capacity(json.len());

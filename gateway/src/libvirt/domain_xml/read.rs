@@ -116,7 +116,8 @@ fn disk(node: Node<'_, '_>) -> Option<(String, String)> {
     Some((source, attribute(node, "target", "dev")?))
 }
 
-/// Only a file with the gateway's name for it, because this path is read for requests and deleted with the machine.
+/// Only a file with the gateway's name for it, because this path is read for requests and deleted
+/// with the machine.
 fn console(serial: Node<'_, '_>, id: Uuid) -> Option<String> {
     let path =
         attribute(serial, "source", "path").filter(|_| serial.attribute("type") == Some("file"))?;

@@ -22,7 +22,8 @@ pub struct Domain<'a> {
     pub domain_type: &'a str,
     /// Its architecture.
     pub architecture: &'a str,
-    /// Its disks, the root disk first, the seed last: detaching the seed does not shift other device names.
+    /// Its disks, the root disk first, the seed last: detaching the seed does not shift other
+    /// device names.
     pub disks: &'a [Disk],
     /// Its network interfaces.
     pub interfaces: &'a [MachineInterface],
@@ -31,7 +32,8 @@ pub struct Domain<'a> {
 }
 
 impl Domain<'_> {
-    /// Whether QEMU runs it: the test driver does not support machine types, channels and similar elements.
+    /// Whether QEMU runs it: the test driver does not support machine types, channels and similar
+    /// elements.
     fn emulated(&self) -> bool {
         matches!(self.domain_type, "kvm" | "qemu")
     }

@@ -1,4 +1,5 @@
-//! What people see of each kind: what it is part of, what is below it, its conditions and Events, how to go on.
+//! What people see of each kind: what it is part of, what is below it, its conditions and Events,
+//! how to go on.
 
 use insta::assert_snapshot;
 use k8s_openapi::jiff::SignedDuration;

@@ -1,5 +1,5 @@
-//! Which Cluster a Machine belongs to. Its label decides until something is recorded elsewhere: a label can be edited,
-//! and would then move the Machine away from the Cluster that has its Node.
+//! Which Cluster a Machine belongs to. Its label decides until something is recorded elsewhere: a
+//! label can be edited, and would then move the Machine away from the Cluster that has its Node.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,8 +15,9 @@ use tatara_core::api::{Cluster, Machine};
 use tatara_core::control_plane::turn::Both;
 use tatara_core::remedy;
 
-/// The Cluster of a Machine: the one that records it as a Machine of its control plane; else the one of its claim; else
-/// the one of its label. If that one does not have its Node (any more), the only Cluster that does.
+/// The Cluster of a Machine: the one that records it as a Machine of its control plane; else the
+/// one of its claim; else the one of its label. If that one does not have its Node (any more), the
+/// only Cluster that does.
 pub fn cluster(
     stores: &Stores,
     machine: &Machine,
@@ -47,10 +48,11 @@ pub fn unlabelled(
     machines
 }
 
-/// The Cluster that records the Machine as the creator (or next creator) of its control plane. A record on a Cluster
-/// other than that of the label counts only if its CA Secret has it too: a Cluster is easily created from the YAML of
-/// another, with annotations. If two Clusters have it, neither counts. A record on the Cluster of the label without its
-/// Secret does not count against a Secret.
+/// The Cluster that records the Machine as the creator (or next creator) of its control plane. A
+/// record on a Cluster other than that of the label counts only if its CA Secret has it too: a
+/// Cluster is easily created from the YAML of another, with annotations. If two Clusters have it,
+/// neither counts. A record on the Cluster of the label without its Secret does not count against a
+/// Secret.
 pub fn recorded(
     stores: &Stores,
     machine: &Machine,
@@ -71,8 +73,9 @@ pub fn recorded(
     }
 }
 
-/// Why it is unknown at the moment whose control plane the Machine is. It is not deleted meanwhile: only its Cluster
-/// knows whether it holds the last copy of the etcd data. Resolved by a later read, or by a user.
+/// Why it is unknown at the moment whose control plane the Machine is. It is not deleted meanwhile:
+/// only its Cluster knows whether it holds the last copy of the etcd data. Resolved by a later
+/// read, or by a user.
 pub fn doubt(
     stores: &Stores,
     machine: &Machine,
@@ -219,7 +222,8 @@ fn with_node(
     has_node: impl Fn(&Cluster) -> Option<bool>,
 ) -> Option<Arc<Cluster>> {
     machine.status.as_ref()?.node_ref.as_ref()?;
-    // a claim is overruled only if its Cluster is known not to have the Node; a label is weaker, as it is easily edited
+    // a claim is overruled only if its Cluster is known not to have the Node; a label is weaker, as
+    // it is easily edited
     let is_well = match claimed(stores, machine) {
         Some(own) => has_node(&own) != Some(false),
         None => labelled(stores, machine).is_some_and(|own| has_node(&own) == Some(true)),

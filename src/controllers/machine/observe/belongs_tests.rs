@@ -180,8 +180,8 @@ fn a_cluster_finds_the_machines_that_lost_its_label() {
     }
 }
 
-/// Label, claims, Clusters with its Node (`?`: not connected), whether it had a Node, and the Cluster that it belongs
-/// to.
+/// Label, claims, Clusters with its Node (`?`: not connected), whether it had a Node, and the
+/// Cluster that it belongs to.
 const CASES: &str = "
     new                                        | b |     |     | no  | b
     claimed                                    | b | b   |     | no  | b
@@ -223,8 +223,8 @@ fn a_worker_stays_in_the_cluster_of_its_claim_or_node_whatever_its_label_becomes
     }
 }
 
-/// The records of each Cluster as Secret/Cluster, claims, Nodes, and a part of the reported doubt. The label names
-/// Cluster b.
+/// The records of each Cluster as Secret/Cluster, claims, Nodes, and a part of the reported doubt.
+/// The label names Cluster b.
 const DOUBTS: &str = "
     its own                                 |                 | record/record   |   |   |
     nobody's                                | nothing/nothing | nothing/nothing |   |   |

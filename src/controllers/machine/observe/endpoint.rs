@@ -12,7 +12,8 @@ use tatara_core::api::readable::unreadable;
 use tatara_core::api::{Cluster, ClusterProviderSpec, Host, Machine};
 use tatara_core::kubeadm::Endpoint;
 
-/// The endpoint that the Cluster names; without one, the address of its first control-plane machine.
+/// The endpoint that the Cluster names; without one, the address of its first control-plane
+/// machine.
 pub fn cluster_endpoint(
     stores: &Stores,
     namespace: &str,
@@ -37,7 +38,8 @@ pub fn cluster_endpoint(
     })
 }
 
-/// What a user does where the address of a Cluster's API leads nowhere: the field that it comes from, and what can be done about it.
+/// What a user does where the address of a Cluster's API leads nowhere: the field that it comes
+/// from, and what can be done about it.
 pub fn address_remedy(
     cluster: &Cluster,
     spec: Option<&ClusterProviderSpec>,

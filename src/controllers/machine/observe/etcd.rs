@@ -37,8 +37,9 @@ pub(super) fn components(
     known.components.get(machine).cloned()
 }
 
-/// The control-plane Machines of a Cluster for which kubeadm was started: as they record it, or as their host shows, of which a
-/// management cluster that was restored from a backup may know nothing.
+/// The control-plane Machines of a Cluster for which kubeadm was started: as they record it, or as
+/// their host shows, of which a management cluster that was restored from a backup may know
+/// nothing.
 fn with_kubeadm(controller: &Machines, cluster: &Cluster) -> Vec<Arc<tatara_core::api::Machine>> {
     let shows = |machine: &tatara_core::api::Machine| {
         let look = controller.looks.get(&machine.uid().unwrap_or_default());
@@ -82,7 +83,8 @@ pub fn runs(controller: &Machines, machine: &tatara_core::api::Machine) -> Optio
     followed.filter(changes).or_else(seen)
 }
 
-/// What the host of a Machine showed when this process asked it last. One that is held is not asked.
+/// What the host of a Machine showed when this process asked it last. One that is held is not
+/// asked.
 pub fn look(controller: &Machines, machine: &tatara_core::api::Machine) -> LastLook {
     let uid = machine.uid().unwrap_or_default();
     if unreadable::is_held(controller.base.stores(), machine) {

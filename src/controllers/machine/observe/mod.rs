@@ -1,5 +1,5 @@
-//! Gathers the facts for a pass over a Machine: from the stores, and from the host if nothing else provides
-//! them.
+//! Gathers the facts for a pass over a Machine: from the stores, and from the host if nothing else
+//! provides them.
 
 mod belongs;
 mod endpoint;
@@ -175,8 +175,8 @@ pub fn recorded_cluster(
     belongs::recorded(stores, machine, known)
 }
 
-/// The Machines that belong to this Cluster although their label names another, or none: because of a record, their
-/// claim, or their Node.
+/// The Machines that belong to this Cluster although their label names another, or none: because of
+/// a record, their claim, or their Node.
 pub fn unlabelled(stores: &Stores, workloads: &Workloads, cluster: &Cluster) -> Vec<Arc<Machine>> {
     let has_node = |cluster: &Cluster, machine: &Machine| {
         has_node(workloads, cluster, &machine.uid().unwrap_or_default())
@@ -258,7 +258,8 @@ fn observed_cluster(
             .iter()
             .any(|finalizer| finalizer == names::FINALIZER_PROFILE),
         certificates_ready: is_true(conditions, ConditionType::CertificatesReady),
-        // what is cached of the two may be of different times: the Cluster's controller has read both live
+        // what is cached of the two may be of different times: the Cluster's controller has read
+        // both live
         in_doubt: reason_of(conditions, ConditionType::ControlPlaneInitialized)
             .filter(|reason| reason.is_doubt())
             .map(|reason| {

@@ -30,7 +30,8 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Stores it. Where only others have the provider ID, nobody knows whether the Machine has a Node.
+    /// Stores it. Where only others have the provider ID, nobody knows whether the Machine has a
+    /// Node.
     pub(super) fn store(self, observed: &mut Observed) {
         observed.node = self.node;
         observed.contested = self.others;
@@ -256,8 +257,9 @@ impl Told<'_> {
     }
 }
 
-/// A Node that the host's last Machine left behind, for example when that Machine was lost with the management
-/// cluster's etcd data: a kubelet of the same name would take it over, including its provider ID.
+/// A Node that the host's last Machine left behind, for example when that Machine was lost with the
+/// management cluster's etcd data: a kubelet of the same name would take it over, including its
+/// provider ID.
 pub(super) fn namesake(
     controller: &Machines,
     cluster: Option<&Cluster>,

@@ -29,7 +29,8 @@ fn condition(type_: &str, status: &str, reason: &str) -> Value {
     json!([{"type": type_, "status": status, "reason": reason, "message": "", "lastTransitionTime": "2026-11-27T00:00:00Z"}])
 }
 
-/// The status of one that runs these versions (control plane, kubelet), and is updated for this reason.
+/// The status of one that runs these versions (control plane, kubelet), and is updated for this
+/// reason.
 fn updated(runs: [&str; 2], reason: &str) -> Value {
     json!({
         "nodeRef": {"name": "node"},
@@ -76,7 +77,8 @@ fn others(all: Vec<Machine>, machine: &Machine, turn: Option<&str>) -> Peers {
 async fn a_join_waits_for_an_update_while_that_moves_a_version_on_which_it_depends() {
     let begun = json!({(ANNOTATION_SETTINGS): r#"{"applying":{}}"#});
     let made = json!({(ANNOTATION_SETTINGS): "{}"});
-    // whether a worker and a control plane wait for it, with the turn of its upgrade and after it returned that
+    // whether a worker and a control plane wait for it, with the turn of its upgrade and after it
+    // returned that
     let table = [
         (
             "kubeadm runs",

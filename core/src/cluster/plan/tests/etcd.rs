@@ -11,7 +11,8 @@ fn at(minute: i64) -> Timestamp {
     Timestamp::from_second(minute * 60).expect("a time")
 }
 
-/// Three members: two of Machines, and one that belongs to none and has not served for a quarter of an hour.
+/// Three members: two of Machines, and one that belongs to none and has not served for a quarter of
+/// an hour.
 fn with_stranger() -> Observed {
     let mut members = Members {
         leader: Some(MemberId(1)),

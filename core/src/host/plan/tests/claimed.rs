@@ -1,4 +1,5 @@
-//! A host that a Machine has is as true as a free one; and what keeps a host from its reset is said.
+//! A host that a Machine has is as true as a free one; and what keeps a host from its reset is
+//! said.
 
 use std::time::Duration;
 

@@ -116,7 +116,8 @@ fn a_host_that_was_claimed_while_its_server_was_asked_is_no_orphan() {
     assert!(claimed.findings.iter().map(told).any(|is| is == in_use));
 }
 
-/// A Machine here has the name and the UID that the marker names, as far as a claim that somebody wrote says.
+/// A Machine here has the name and the UID that the marker names, as far as a claim that somebody
+/// wrote says.
 type Change = fn(&mut Marker);
 
 #[test]

@@ -12,7 +12,8 @@ fn silent() -> Contact {
     })
 }
 
-/// A Host with everything that an installation takes, silent since 0, with the power as its BMC says.
+/// A Host with everything that an installation takes, silent since 0, with the power as its BMC
+/// says.
 fn with_bmc(change: &Value, policy: &str, power: PowerState, contact: Contact) -> Observed {
     let mut change = change.clone();
     let spec = [
@@ -145,7 +146,8 @@ proptest! {
                 Action::Fence | Action::Reset(_) | Action::BeginInstallation => {
                     !guards && releasing && machine.may_release()
                 }
-                // a Host that nobody deletes is not let go of, and without a kubelet none is stopped
+                // a Host that nobody deletes is not let go of, and without a kubelet none is
+                // stopped
                 _ => false,
             };
             prop_assert!(is_harmless, "{action:?} of {observed:?}");

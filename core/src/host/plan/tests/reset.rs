@@ -71,8 +71,9 @@ fn runs(observed: &mut Observed, kind: JobKind) {
     });
 }
 
-/// A manager that has just started follows nothing: a reset that it began would wait on the host for kubeadm, and then undo what
-/// that has made. Found by reading, from what a search had found: a reset by a deposed manager that arrives after init.
+/// A manager that has just started follows nothing: a reset that it began would wait on the host
+/// for kubeadm, and then undo what that has made. Found by reading, from what a search had found: a
+/// reset by a deposed manager that arrives after init.
 #[test]
 fn no_reset_waits_behind_a_kubeadm_that_makes_a_node() {
     let reset = [Action::Reset(marker("here", "m"))];

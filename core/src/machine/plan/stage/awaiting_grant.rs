@@ -1,5 +1,6 @@
-//! Its host is prepared, and it waits until it may run kubeadm: for the control plane, for the turn, for etcd, for others that are
-//! being updated. A control plane asks for the turn once nothing but others is in its way.
+//! Its host is prepared, and it waits until it may run kubeadm: for the control plane, for the
+//! turn, for etcd, for others that are being updated. A control plane asks for the turn once
+//! nothing but others is in its way.
 
 use k8s_openapi::jiff::Timestamp;
 
@@ -137,8 +138,8 @@ fn without_turn(observed: &Observed, members: &Members, mut plan: Plan) -> Plan 
     plan
 }
 
-/// kubeadm gives all machines the endpoint at init, and it cannot change: without one of its own, the cluster has the address
-/// of its first machine.
+/// kubeadm gives all machines the endpoint at init, and it cannot change: without one of its own,
+/// the cluster has the address of its first machine.
 fn no_endpoint(cluster: &ObservedCluster) -> Option<String> {
     let spec = cluster.spec.as_ref().ok()?;
     spec.control_plane_endpoint.is_none().then(|| {
@@ -149,7 +150,8 @@ fn no_endpoint(cluster: &ObservedCluster) -> Option<String> {
     })
 }
 
-/// The members, or why it waits for them. The Cluster reads them again every 10 s, and wakes us with news.
+/// The members, or why it waits for them. The Cluster reads them again every 10 s, and wakes us
+/// with news.
 fn members(cluster: &ObservedCluster) -> Result<&Members, Box<Plan>> {
     match &cluster.etcd {
         Lookup::Known(members) => Ok(members),
@@ -163,7 +165,8 @@ fn members(cluster: &ObservedCluster) -> Result<&Members, Box<Plan>> {
     }
 }
 
-/// An attempt that was cut, or an earlier life of this host, left a member: its data is not wiped while the others count on it.
+/// An attempt that was cut, or an earlier life of this host, left a member: its data is not wiped
+/// while the others count on it.
 fn left_over(
     observed: &Observed,
     cluster: &ObservedCluster,
@@ -197,8 +200,8 @@ fn left_over(
     })
 }
 
-/// What is done with the turn; without it, it is asked for, which kubeadm's record must permit to what was not begun. `half_done`: an
-/// attempt left a member.
+/// What is done with the turn; without it, it is asked for, which kubeadm's record must permit to
+/// what was not begun. `half_done`: an attempt left a member.
 fn with_turn(
     observed: &Observed,
     cluster: &ObservedCluster,
@@ -214,7 +217,8 @@ fn with_turn(
         None => ask::plan(observed, request),
     };
     let asks = Plan {
-        // also while its record is awaited, and with the turn, while a job runs on the host of another
+        // also while its record is awaited, and with the turn, while a job runs on the host of
+        // another
         next: Next::After(pace::TURN),
         asks: (!has_turn).then_some(request),
         ..waits
@@ -230,8 +234,8 @@ fn with_turn(
     }
 }
 
-/// Another Machine is edited, which wakes nobody here. Other skews, which an event ends, have the same
-/// reason.
+/// Another Machine is edited, which wakes nobody here. Other skews, which an event ends, have the
+/// same reason.
 fn wait_a_while(message: String) -> Plan {
     Plan {
         next: Next::After(pace::NEIGHBOUR),

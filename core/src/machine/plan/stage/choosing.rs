@@ -1,4 +1,5 @@
-//! It has no place yet, and claims one, once. A claim that was lost is reported, and nothing is done.
+//! It has no place yet, and claims one, once. A claim that was lost is reported, and nothing is
+//! done.
 
 use super::super::lost_claim::{proof, remedy};
 use super::super::{Acquire, Action, Plan};

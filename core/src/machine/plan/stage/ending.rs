@@ -1,5 +1,5 @@
-//! It is being deleted, and has no place. That proves nothing: the place that it may have had must prove that it no longer runs, or
-//! the user must confirm it.
+//! It is being deleted, and has no place. That proves nothing: the place that it may have had must
+//! prove that it no longer runs, or the user must confirm it.
 
 use k8s_openapi::jiff::Timestamp;
 
@@ -42,15 +42,15 @@ fn without_place(observed: &Observed, now: Timestamp) -> Plan {
     Plan::waiting(deleting(Reason::NotReset, message))
 }
 
-/// Whether nothing of it is anywhere but in the manager's memory. A spec that says so can be edited; its provider ID came
-/// with the simulation, and before that nothing was begun.
+/// Whether nothing of it is anywhere but in the manager's memory. A spec that says so can be
+/// edited; its provider ID came with the simulation, and before that nothing was begun.
 fn was_simulated(observed: &Observed) -> bool {
     let is_begun = observed.is_begun() && PlaceKind::of_id(&observed.machine).is_none();
     observed.is_in_memory() && !is_begun && observed.claims.is_empty() && observed.chosen.is_none()
 }
 
-/// What its gateway does not show may still be in the making, or have left its disks: the gateway is asked to end it
-/// all the same, and answers once nothing of it is left.
+/// What its gateway does not show may still be in the making, or have left its disks: the gateway
+/// is asked to end it all the same, and answers once nothing of it is left.
 fn no_machine_left(observed: &Observed, now: Timestamp) -> Plan {
     if let Some(proof) = given_up(observed, None, now) {
         return give_up(observed, &proof);

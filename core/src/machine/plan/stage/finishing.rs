@@ -1,4 +1,5 @@
-//! The commands after kubeadm (`postKubeadmCommands`): the Node is there before they have ended, and when they failed.
+//! The commands after kubeadm (`postKubeadmCommands`): the Node is there before they have ended,
+//! and when they failed.
 
 use k8s_openapi::jiff::Timestamp;
 
@@ -51,7 +52,8 @@ fn unfinished(observed: &Observed, held: &Infrastructure, now: Timestamp) -> Opt
     }
 }
 
-/// Where kubeadm itself did not succeed, nothing is tried again under a Node that is there: that would undo it first.
+/// Where kubeadm itself did not succeed, nothing is tried again under a Node that is there: that
+/// would undo it first.
 fn on_host(observed: &Observed, seen: &Observation, now: Timestamp) -> Option<Plan> {
     let owner = seen.owner.of(&observed.marker)?;
     let unit = match (owner.initialized, owner.joined) {

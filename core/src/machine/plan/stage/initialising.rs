@@ -1,4 +1,5 @@
-//! kubeadm init, on the one host that has the turn for it: on that host, or the record that it succeeded there.
+//! kubeadm init, on the one host that has the turn for it: on that host, or the record that it
+//! succeeded there.
 
 use k8s_openapi::jiff::Timestamp;
 
@@ -46,7 +47,8 @@ pub(super) fn awaits(host: &SeenHost<'_>) -> Option<Plan> {
             ),
         ),
         _ if let Some(doubt) = &cluster.in_doubt => Plan::waiting(doubt.finding(bootstrap, named)),
-        // the turn of a later change: the record of init was lost, and comes again from the initialised host
+        // the turn of a later change: the record of init was lost, and comes again from the
+        // initialised host
         Some(turn) if turn.is_later() => {
             Plan::waiting(doubt::lost_record(cluster, named).finding(bootstrap))
         }

@@ -9,7 +9,8 @@ use crate::node::JobKind;
 /// Attaches to it, waits before it is tried again, or begins anew as the first time.
 pub(super) fn plan(host: &SeenHost<'_>, now: Timestamp) -> Plan {
     let SeenHost { observed, seen, .. } = *host;
-    // one whose marker says that it joined has its member; what is left of its job are the steps after kubeadm
+    // one whose marker says that it joined has its member; what is left of its job are the steps
+    // after kubeadm
     let owner = seen.owner.of(&observed.marker);
     let is_joined = owner.is_some_and(|owner| owner.joined) && observed.acts_as_control_plane();
     let over = turn_end::ended(observed).filter(|_| is_joined);

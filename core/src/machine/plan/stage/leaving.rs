@@ -1,4 +1,5 @@
-//! It is being deleted: hooks, drain, volumes, virtual IP and etcd member, and then its host is released.
+//! It is being deleted: hooks, drain, volumes, virtual IP and etcd member, and then its host is
+//! released.
 
 use k8s_openapi::jiff::Timestamp;
 

@@ -1,6 +1,7 @@
-//! The stages of a Machine's life, a file each. Which one a Machine is in is derived in each pass from its objects and its host; no
-//! stage is stored. What is recorded of earlier passes and decides here: the finalizer, the record of init and the turn, that it
-//! had a Node (`status.nodeRef`), and that its commands have succeeded (condition `BootstrapReady`).
+//! The stages of a Machine's life, a file each. Which one a Machine is in is derived in each pass
+//! from its objects and its host; no stage is stored. What is recorded of earlier passes and
+//! decides here: the finalizer, the record of init and the turn, that it had a Node
+//! (`status.nodeRef`), and that its commands have succeeded (condition `BootstrapReady`).
 
 mod awaiting_grant;
 mod choosing;
@@ -47,7 +48,8 @@ enum Stage<'a> {
     Taking(SeenHost<'a>),
     /// Its host is not prepared.
     Preparing(SeenHost<'a>),
-    /// Its host is prepared, and kubeadm was not begun there: a control plane waits for the turn, a worker until it may join.
+    /// Its host is prepared, and kubeadm was not begun there: a control plane waits for the turn, a
+    /// worker until it may join.
     AwaitingGrant(SeenHost<'a>),
     /// It has the turn to run kubeadm init, or has run it, which is not recorded or not at its end.
     Initialising(SeenHost<'a>),
@@ -225,7 +227,8 @@ fn of_held<'a>(observed: &'a Observed, held: &'a Infrastructure) -> Stage<'a> {
 
 fn of_node<'a>(observed: &'a Observed, held: &'a Infrastructure, node: &'a NodeView) -> Stage<'a> {
     let cluster = observed.cluster.as_ref();
-    // kubeadm init ran there, as its host shows, and nothing else does; of whoever has the turn to run it, that host is waited for
+    // kubeadm init ran there, as its host shows, and nothing else does; of whoever has the turn to
+    // run it, that host is waited for
     if let Some(cluster) = cluster.filter(|cluster| cluster.is_unrecorded()) {
         let is_own_init = cluster
             .turn

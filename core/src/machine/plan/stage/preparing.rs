@@ -1,4 +1,5 @@
-//! Its host is prepared for kubeadm: packages, kernel, container runtime; again where what was prepared is not what is needed.
+//! Its host is prepared for kubeadm: packages, kernel, container runtime; again where what was
+//! prepared is not what is needed.
 
 use k8s_openapi::jiff::Timestamp;
 

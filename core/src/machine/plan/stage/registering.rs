@@ -1,4 +1,5 @@
-//! kubeadm has finished, and no Node is seen: it has not registered yet, cannot be read, or was deleted.
+//! kubeadm has finished, and no Node is seen: it has not registered yet, cannot be read, or was
+//! deleted.
 
 use super::super::{Action, Plan, health, turn_end};
 use crate::api::conditions::{ConditionType, Finding, Reason};

@@ -51,8 +51,8 @@ pub(super) fn of_node(observed: &Observed, view: &NodeView) -> Plan {
     plan
 }
 
-/// A Machine whose settings, or those of its Cluster, cannot be used. A running node is left as it is and
-/// judged by its Node; nothing is started before the problem is resolved.
+/// A Machine whose settings, or those of its Cluster, cannot be used. A running node is left as it
+/// is and judged by its Node; nothing is started before the problem is resolved.
 pub(in super::super) fn beside(observed: &Observed, problem: Finding) -> Plan {
     let runs = matches!(&observed.placement, Placement::Held(held) if !held.releasing);
     let goes = observed.cluster.as_ref().is_some_and(|c| c.deleting);

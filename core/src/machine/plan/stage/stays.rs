@@ -39,8 +39,9 @@ pub(super) fn plan(observed: &Observed, why: &Finding, now: Timestamp) -> Plan {
     plan
 }
 
-/// The ClusterProfile of a Cluster is deleted before any of its Machines, so that no consumer uses it any more.
-/// With their Cluster, control-plane Machines are deleted last; without it, only as far as their etcd can do without them.
+/// The ClusterProfile of a Cluster is deleted before any of its Machines, so that no consumer uses
+/// it any more. With their Cluster, control-plane Machines are deleted last; without it, only as
+/// far as their etcd can do without them.
 pub(super) fn why(observed: &Observed) -> Option<Finding> {
     let cluster = observed.cluster.as_ref()?;
     if cluster.deleting && cluster.published {

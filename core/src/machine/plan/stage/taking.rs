@@ -1,5 +1,6 @@
-//! A host that the Machine claims, and whose marker does not name it: Tatara writes the marker if the host has none and no
-//! traces of Kubernetes, and otherwise leaves the host alone. So it does where the marker names the Machine in another Cluster.
+//! A host that the Machine claims, and whose marker does not name it: Tatara writes the marker if
+//! the host has none and no traces of Kubernetes, and otherwise leaves the host alone. So it does
+//! where the marker names the Machine in another Cluster.
 
 use super::super::deletion::after_deletion;
 use super::super::{Action, Plan};
@@ -59,8 +60,9 @@ pub(super) fn plan(host: &SeenHost<'_>) -> Plan {
     }
 }
 
-/// Why a host is not taken, although this Machine has its claim: what was begun on a host is not begun again on one that
-/// shows nothing of it. What it shows else may be its own, with `/var` not mounted.
+/// Why a host is not taken, although this Machine has its claim: what was begun on a host is not
+/// begun again on one that shows nothing of it. What it shows else may be its own, with `/var` not
+/// mounted.
 fn marker_missing(observed: &Observed, held: &Infrastructure) -> Option<String> {
     let is_lost = observed.virtual_machine.is_none() && observed.is_begun();
     let end = if observed.acts_as_control_plane() {

@@ -1,4 +1,5 @@
-//! Its host has to show what is next, and shows nothing in this pass: a job runs there whose end wakes us, or it does not answer.
+//! Its host has to show what is next, and shows nothing in this pass: a job runs there whose end
+//! wakes us, or it does not answer.
 
 use super::super::{Plan, job, virtual_machine};
 use super::{claimed, registering};

@@ -1,5 +1,5 @@
-//! What a pass over a Machine costs the core: whether its host is asked, and the plan. `make bench-plan` prints it; nothing is
-//! asserted of time.
+//! What a pass over a Machine costs the core: whether its host is asked, and the plan. `make
+//! bench-plan` prints it; nothing is asserted of time.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -207,7 +207,8 @@ fn situations() -> Vec<Situation> {
     ]
 }
 
-/// The least microseconds of a pass. Others use the machine: the fastest of many short runs is the one that they disturbed least.
+/// The least microseconds of a pass. Others use the machine: the fastest of many short runs is the
+/// one that they disturbed least.
 #[allow(clippy::disallowed_methods, reason = "it measures")]
 fn micros(passes: u32, pass: impl Fn()) -> f64 {
     let run = |_| {

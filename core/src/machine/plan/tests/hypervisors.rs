@@ -59,7 +59,8 @@ fn what_one_hypervisor_refuses_is_made_on_another() {
         Reason::GatewayRefused,
     ] {
         assert_leaves(&refused(unmade(), reason, 3));
-        // what fails once may be under way there; and where nothing else would take it, it is tried again
+        // what fails once may be under way there; and where nothing else would take it, it is tried
+        // again
         assert_stays(&refused(unmade(), reason, 2));
         assert_stays(&nowhere_else(refused(unmade(), reason, 3)));
     }

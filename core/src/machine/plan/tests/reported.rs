@@ -34,7 +34,8 @@ fn a_provider_id_comes_with_a_place_and_with_nothing_else() {
         change["metadata"]["annotations"][crate::api::names::ANNOTATION_HOST],
         "host-a"
     );
-    // none is free: nothing is chosen, so the cluster-autoscaler does not count the Machine as there
+    // none is free: nothing is chosen, so the cluster-autoscaler does not count the Machine as
+    // there
     let mut waits = edited(worker(), &json!({ "metadata": { "finalizers": [] } }));
     waits.placement = Placement::None(Err(Why::new(Reason::NoHostAvailable, "none")));
     assert_eq!(plan(&waits, at(0)).actions, [Action::Adopt { host: None }]);

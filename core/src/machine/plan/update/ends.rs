@@ -1,4 +1,5 @@
-//! The end of an update in place: the machine's control plane serves, its Node takes pods, and others have the turn.
+//! The end of an update in place: the machine's control plane serves, its Node takes pods, and
+//! others have the turn.
 
 use std::sync::Arc;
 
@@ -23,7 +24,8 @@ pub(super) fn finish(observed: &Observed) -> Step {
     }
     let mut actions = Vec::new();
     if has_turn_to_upgrade(observed) {
-        // what they answered before is not waited for: they are asked now, and that tells whether the end is reached
+        // what they answered before is not waited for: they are asked now, and that tells whether
+        // the end is reached
         actions.push(Action::AwaitComponents);
     } else if let Some(why) = unwell(observed, components(observed)) {
         return Step::goes(waiting(Reason::WaitingForControlPlane, why));
@@ -61,8 +63,8 @@ pub fn ends(plan: &Plan) -> bool {
         && plan.actions.iter().all(is_end)
 }
 
-/// The facts once such a plan was carried out: its Node takes pods, and others have the turn. So the host is not asked once more
-/// before that is told, by which the next one begins.
+/// The facts once such a plan was carried out: its Node takes pods, and others have the turn. So
+/// the host is not asked once more before that is told, by which the next one begins.
 pub fn ended(observed: &Observed, plan: &Plan) -> Option<Observed> {
     if !ends(plan) {
         return None;
@@ -84,8 +86,8 @@ pub fn ended(observed: &Observed, plan: &Plan) -> Option<Observed> {
     Some(after)
 }
 
-/// What an update that may not go on gives back meanwhile: who is in its way may need its turn, or its Node. Nothing while a job
-/// runs, or has left its member stopped.
+/// What an update that may not go on gives back meanwhile: who is in its way may need its turn, or
+/// its Node. Nothing while a job runs, or has left its member stopped.
 pub(super) fn put_down(observed: &Observed, is_under_way: bool) -> Vec<Action> {
     if is_under_way || is_unwell(observed) {
         return Vec::new();
@@ -124,8 +126,9 @@ fn uncordon(observed: &Observed) -> Option<Action> {
     })
 }
 
-/// Why the control plane on its machine cannot be counted on, by what its components answered last, if they were asked. What
-/// lasts less than people are told of counts too: the next control plane starts its own anew.
+/// Why the control plane on its machine cannot be counted on, by what its components answered last,
+/// if they were asked. What lasts less than people are told of counts too: the next control plane
+/// starts its own anew.
 pub fn unwell(observed: &Observed, asked: Option<&Components>) -> Option<String> {
     if !observed.acts_as_control_plane() {
         return None;

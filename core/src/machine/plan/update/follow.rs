@@ -1,4 +1,5 @@
-//! A running node follows the settings of its Cluster, once kubeadm's ConfigMaps have them: one node of a cluster at a time.
+//! A running node follows the settings of its Cluster, once kubeadm's ConfigMaps have them: one
+//! node of a cluster at a time.
 
 use super::super::super::observed::Observed;
 use super::super::{Action, gates};
@@ -12,7 +13,8 @@ use crate::settings::{self, Behind, Rollout};
 /// The minor version of kubeadm since which a phase of `upgrade node` has `--config`.
 const PHASES_WITH_SETTINGS: u64 = 32;
 
-/// Whether condition `UpToDate` of a Machine says what a person has to mend before anything begins there.
+/// Whether condition `UpToDate` of a Machine says what a person has to mend before anything begins
+/// there.
 pub fn waits_for_person(machine: &Machine) -> bool {
     let reasons = [
         Reason::KubeletVersionDiffers,
@@ -25,8 +27,8 @@ pub fn waits_for_person(machine: &Machine) -> bool {
     told.is_some_and(|told| reasons.iter().any(|reason| told.reason == *reason))
 }
 
-/// In what its node is behind settings that it can follow now. One that has begun goes on with what kubeadm's ConfigMaps have
-/// while these wait for another edit, and is not done by that.
+/// In what its node is behind settings that it can follow now. One that has begun goes on with what
+/// kubeadm's ConfigMaps have while these wait for another edit, and is not done by that.
 pub(super) fn due(observed: &Observed) -> Option<Behind> {
     let is_unfinished = || settings::is_unfinished(&observed.machine);
     let waits = || spec(observed, Rollout::Waits).filter(|_| is_unfinished());
@@ -41,12 +43,14 @@ fn spec(observed: &Observed, rollout: Rollout) -> Option<&ClusterProviderSpec> {
     (cluster.settings.rollout == rollout).then_some(spec)
 }
 
-/// Whether another version runs than is wanted, by what was seen last while its Node cannot be read.
+/// Whether another version runs than is wanted, by what was seen last while its Node cannot be
+/// read.
 fn runs_other(observed: &Observed) -> Option<bool> {
     versions::runs_other(observed).or_else(|| observed.machine.runs_other())
 }
 
-/// Why its node does not follow now. One that has begun goes on; where the settings were edited meanwhile, with the new ones.
+/// Why its node does not follow now. One that has begun goes on; where the settings were edited
+/// meanwhile, with the new ones.
 pub(super) fn obstacle(observed: &Observed, is_begun: bool) -> Option<Finding> {
     // what has begun goes on, and another version has rules of its own
     if is_begun || versions::runs_other(observed) != Some(false) {
@@ -97,8 +101,8 @@ pub fn waits_for(observed: &Observed, other: &str) -> Finding {
     not(Reason::WaitingForTurn, message)
 }
 
-/// The phases of `kubeadm upgrade node` that bring its node to the settings; `None` where another version is wanted too, which
-/// takes all of them.
+/// The phases of `kubeadm upgrade node` that bring its node to the settings; `None` where another
+/// version is wanted too, which takes all of them.
 pub fn phases(observed: &Observed) -> Option<Vec<&'static str>> {
     // kubeadm's phases take its settings (--config) since v1.32
     let versions = observed.machine.versions()?;

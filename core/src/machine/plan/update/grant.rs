@@ -1,4 +1,5 @@
-//! A control plane asks for the turn to run kubeadm upgrade, which the planner of its Cluster gives it.
+//! A control plane asks for the turn to run kubeadm upgrade, which the planner of its Cluster gives
+//! it.
 
 use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::Observed;
@@ -12,7 +13,8 @@ use crate::api::cluster::TurnAction;
 use crate::api::conditions::{Finding, Reason};
 use crate::machine::LastLook;
 
-/// What it waits for, and whether it asks. `starts`: the plan of the job for which it needs the turn, if one is left.
+/// What it waits for, and whether it asks. `starts`: the plan of the job for which it needs the
+/// turn, if one is left.
 pub(super) fn plan(observed: &Observed, starts: impl FnOnce() -> Option<Plan>) -> (Step, bool) {
     // without the turn, which others may need meanwhile
     if let Some(waits) = starts().filter(|plan| plan.actions.is_empty()) {
@@ -39,9 +41,10 @@ pub(super) fn plan(observed: &Observed, starts: impl FnOnce() -> Option<Plan>) -
     }
 }
 
-/// With the turn: what it waits for before a job starts. The turn may be that of a backup, and another have gone on since; what is
-/// half done does not wait for a host that is silent, for its own member may be down. What is whole returns the turn, which who is in
-/// its way may need to leave; not while a new manager has only to ask a host first.
+/// With the turn: what it waits for before a job starts. The turn may be that of a backup, and
+/// another have gone on since; what is half done does not wait for a host that is silent, for its
+/// own member may be down. What is whole returns the turn, which who is in its way may need to
+/// leave; not while a new manager has only to ask a host first.
 pub(super) fn beside(host: &OnHost<'_>) -> Option<Step> {
     let observed = host.observed;
     let cluster = observed.cluster.as_ref();

@@ -64,7 +64,8 @@ pub fn drained_after(observed: &Observed, machine: &str) -> Finding {
     updating(Reason::WaitingForTurn, message)
 }
 
-/// Another worker that is drained before this one. Control planes have a turn, and a MachineDeployment counts its own.
+/// Another worker that is drained before this one. Control planes have a turn, and a
+/// MachineDeployment counts its own.
 fn ahead(observed: &Observed) -> Option<&String> {
     let cluster = observed.cluster.as_ref()?;
     cluster.peers.lane.drained_after.as_ref()

@@ -1,5 +1,6 @@
 //! Why a version cannot be run now, or ever: by the rules of Kubernetes
-//! (<https://kubernetes.io/releases/version-skew-policy/>), or because of a setting that it does not know.
+//! (<https://kubernetes.io/releases/version-skew-policy/>), or because of a setting that it does
+//! not know.
 
 use super::super::super::cluster::ObservedCluster;
 use super::super::super::observed::Observed;

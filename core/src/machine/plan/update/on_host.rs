@@ -56,7 +56,8 @@ impl OnHost<'_> {
         parse(installed) == parse(wanted)
     }
 
-    /// Nothing else brings back the API that kubeadm and a drain need: the kubelet was being replaced, and no Node is read.
+    /// Nothing else brings back the API that kubeadm and a drain need: the kubelet was being
+    /// replaced, and no Node is read.
     pub(super) fn needs_kubelet_first(&self) -> bool {
         let is_behind = control_plane(self.observed).as_ref().is_some_and(is_other);
         self.broke_off(JobKind::Kubelet) && self.observed.known_node().is_none() && !is_behind
@@ -89,7 +90,8 @@ impl OnHost<'_> {
     }
 }
 
-/// Whether a job of an update runs, or has broken off where it may have stopped the member of its machine.
+/// Whether a job of an update runs, or has broken off where it may have stopped the member of its
+/// machine.
 pub(super) fn is_under_way(observed: &Observed, seen: &Observation) -> bool {
     let host = OnHost { observed, seen };
     host.runs(JobKind::Upgrade) || host.may_have_stopped()

@@ -10,8 +10,9 @@ use super::{Step, not};
 use crate::api::conditions::{Finding, Reason};
 use crate::control_plane::{Change, Member, Members, permits};
 
-/// A control plane waits until etcd can do without its member for a while. Its member serves, so it returns the turn; where kubeadm
-/// may have changed its static pods, only if what is in the way may not end without that turn.
+/// A control plane waits until etcd can do without its member for a while. Its member serves, so it
+/// returns the turn; where kubeadm may have changed its static pods, only if what is in the way may
+/// not end without that turn.
 pub(super) fn waits_for_quorum(host: &OnHost<'_>) -> Option<Step> {
     let observed = host.observed;
     let cluster = observed.cluster.as_ref();
@@ -22,8 +23,8 @@ pub(super) fn waits_for_quorum(host: &OnHost<'_>) -> Option<Step> {
     Some(Step::Waits(refused, over))
 }
 
-/// Whether others need the turn for what is in the way: another control plane leaves; a member that does not serve, or has not
-/// joined to its end, has no Machine that would bring it back.
+/// Whether others need the turn for what is in the way: another control plane leaves; a member that
+/// does not serve, or has not joined to its end, has no Machine that would bring it back.
 fn needs_turn(observed: &Observed, cluster: &ObservedCluster) -> bool {
     let others = &cluster.other_control_planes;
     let Lookup::Known(members) = &cluster.etcd else {
@@ -50,10 +51,11 @@ pub(super) fn members(cluster: &ObservedCluster) -> Result<&Arc<Members>, String
     }
 }
 
-/// Requires that etcd keeps its quorum while the member of this machine starts anew. `members`: its list, or why there is
-/// none. Where the update may have stopped that member, it goes on: nothing else brings it back. Neither a list that
-/// shows trouble nor a missing one is a sign of that beside other control planes: the API server of this machine, which needs that
-/// member, must not have served for a while.
+/// Requires that etcd keeps its quorum while the member of this machine starts anew. `members`: its
+/// list, or why there is none. Where the update may have stopped that member, it goes on: nothing
+/// else brings it back. Neither a list that shows trouble nor a missing one is a sign of that
+/// beside other control planes: the API server of this machine, which needs that member, must not
+/// have served for a while.
 ///
 /// # Errors
 /// What it waits for, in condition `UpToDate`.
@@ -61,7 +63,8 @@ pub fn may_restart(
     observed: &Observed,
     members: Result<&Arc<Members>, String>,
 ) -> Result<(), Finding> {
-    // a member that serves knows no leader during an election either: its API server has to be away for a while as well
+    // a member that serves knows no leader during an election either: its API server has to be away
+    // for a while as well
     let is_down = may_be_down(observed)
         && members.as_ref().map_or(true, |members| {
             let member = observed.member(members);
@@ -117,7 +120,8 @@ fn not_listed(observed: &Observed, members: &Members) -> String {
     )
 }
 
-/// Whether its own member may be down: the API server beside it has not served for a while. A lone one is not asked for that.
+/// Whether its own member may be down: the API server beside it has not served for a while. A lone
+/// one is not asked for that.
 fn may_be_down(observed: &Observed) -> bool {
     observed.cluster.as_ref().is_some_and(|cluster| {
         let components = cluster.components.as_ref();

@@ -1,5 +1,5 @@
-//! The steps of an update, by what the host shows of those that were done. Which one it is at is derived in each pass, in their
-//! order; then the step says what is done.
+//! The steps of an update, by what the host shows of those that were done. Which one it is at is
+//! derived in each pass, in their order; then the step says what is done.
 
 use k8s_openapi::jiff::Timestamp;
 
@@ -37,7 +37,8 @@ impl Units {
 
 /// Where an update is.
 enum At<'u> {
-    /// A job runs that may stop its control plane, also one that is not wanted any more: the next one waits for its end.
+    /// A job runs that may stop its control plane, also one that is not wanted any more: the next
+    /// one waits for its end.
     Runs(&'u PlannedUnit),
     /// Images are imported for something that may not be wanted any more.
     OldImages,
@@ -252,8 +253,9 @@ fn reporting(observed: &Observed) -> Plan {
     waiting(Reason::WaitingForNode, message)
 }
 
-/// kubeadm upgrade; a control plane returns its turn while it waits to try again, unless kubeadm may have changed its static pods,
-/// and not for settings alone, of the same version, with which they serve.
+/// kubeadm upgrade; a control plane returns its turn while it waits to try again, unless kubeadm
+/// may have changed its static pods, and not for settings alone, of the same version, with which
+/// they serve.
 fn run_upgrade(host: &OnHost<'_>, unit: &PlannedUnit, now: Timestamp) -> Step {
     let observed = host.observed;
     if let Some(waits) = waits_for_quorum(host) {
@@ -270,8 +272,8 @@ fn run_upgrade(host: &OnHost<'_>, unit: &PlannedUnit, now: Timestamp) -> Step {
     Step::goes(plan)
 }
 
-/// Starts a job, attaches to it, or waits before it is tried again. One that succeeded is run anew: with other steps, or since
-/// what it installed was replaced.
+/// Starts a job, attaches to it, or waits before it is tried again. One that succeeded is run anew:
+/// with other steps, or since what it installed was replaced.
 pub(super) fn start(host: &OnHost<'_>, unit: &PlannedUnit, now: Timestamp) -> Plan {
     attempt(host, &job::of_unit(host.observed, unit), now)
 }

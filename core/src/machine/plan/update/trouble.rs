@@ -49,7 +49,8 @@ pub(super) fn also_of_node(plan: &mut Plan, trouble: &Finding) {
     }
 }
 
-/// The host does not answer while its Machine is updated. Only a Machine that may leave is to be deleted.
+/// The host does not answer while its Machine is updated. Only a Machine that may leave is to be
+/// deleted.
 pub(super) fn out_of_reach(observed: &Observed, reason: Reason, message: &str) -> String {
     let is_silent = [Reason::SshUnreachable, Reason::SshDisconnected].contains(&reason);
     if !is_silent {

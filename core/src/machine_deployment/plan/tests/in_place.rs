@@ -26,7 +26,8 @@ fn of(strategy: Strategy, sets: Vec<ObservedSet>) -> Plan {
     plan(&deployment(3, strategy, sets), at(110))
 }
 
-/// What the plan writes of an annotation of this set: its value, `-` where it is removed, nothing where it stays.
+/// What the plan writes of an annotation of this set: its value, `-` where it is removed, nothing
+/// where it stays.
 fn writes<'a>(plan: &'a Plan, set: &str, annotation: &str) -> Option<&'a str> {
     plan.actions.iter().find_map(|action| match action {
         Action::UpdateSet(update) if update.name == set => {
@@ -65,7 +66,8 @@ fn the_next_one_moves_before_the_new_set_has_counted_the_last_and_none_is_create
     };
     let arrived = || owning(new((2, 1, 1)), 2);
     let a = |counts| owning(old("a", counts), counts.1);
-    // one is updated: it has not counted it, and nothing is to spare; what it may create stays as it was
+    // one is updated: it has not counted it, and nothing is to spare; what it may create stays as
+    // it was
     let updates = of(in_place(), vec![a((1, 1, 1)), gated(arrived(), "true")]);
     assert_eq!(steps(&updates), Vec::<String>::new());
     assert_eq!(writes(&updates, "new", ANNOTATION_DISABLE_CREATE), None);
@@ -286,7 +288,8 @@ fn what_is_not_created_yet_is_given_up_before_a_marked_machine() {
     assert_eq!(steps(&scaled), ["new 0"]);
 }
 
-/// The strategy, whether it is paused, marked Machines of the old and of the new set, and the steps.
+/// The strategy, whether it is paused, marked Machines of the old and of the new set, and the
+/// steps.
 type Row = (fn() -> Strategy, bool, (i32, i32), &'static [&'static str]);
 
 #[test]

@@ -1,4 +1,5 @@
-//! What programs that know no MachineDeployment make of its conditions, and what the worst Machine says.
+//! What programs that know no MachineDeployment make of its conditions, and what the worst Machine
+//! says.
 
 use super::*;
 use crate::api::Machine;

@@ -1,4 +1,5 @@
-//! A template that was pasted from a Machine has that one's records in it, and they reach no Machine of the set.
+//! A template that was pasted from a Machine has that one's records in it, and they reach no
+//! Machine of the set.
 
 use super::*;
 

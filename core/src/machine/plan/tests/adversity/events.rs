@@ -25,7 +25,8 @@ pub(super) enum Event {
     Releasing { host: Which },
     /// Somebody makes a Host from the YAML of another, claim and all.
     Copy { from: Which, to: Which },
-    /// Somebody makes a Host of another namespace from the YAML of one here, claim and all: it stands for the same server.
+    /// Somebody makes a Host of another namespace from the YAML of one here, claim and all: it
+    /// stands for the same server.
     Away { from: Which },
     /// Somebody sets `releasing` there, or takes it back.
     AwayReleasing,

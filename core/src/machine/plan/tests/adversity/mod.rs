@@ -1,13 +1,15 @@
-//! Machines, Hosts (one of another namespace), their servers and a Cluster in memory, changed by the plans of both
-//! controllers, and by all that people and backups do to objects between any two passes: Hosts deleted by force,
-//! registered again, made from the YAML of others; claims, records and specs edited; the management state restored to an
-//! earlier point. Whatever happens in whatever order: no second init, no host of two Machines and no Machine on two, no
-//! live node reset or deleted, and who is stuck says so.
+//! Machines, Hosts (one of another namespace), their servers and a Cluster in memory, changed by
+//! the plans of both controllers, and by all that people and backups do to objects between any two
+//! passes: Hosts deleted by force, registered again, made from the YAML of others; claims, records
+//! and specs edited; the management state restored to an earlier point. Whatever happens in
+//! whatever order: no second init, no host of two Machines and no Machine on two, no live node
+//! reset or deleted, and who is stuck says so.
 //!
-//! Files on servers are changed by nothing but scripts. Servers answer, or do not; SSH tells what is there now, while
-//! what a pass knows of objects may be old. The CA Secret keeps the turn, and what its own tests show of it is taken for
-//! granted: it is neither edited nor restored to before a turn while the host of that turn cannot be asked, nor is that
-//! Host deleted after it: then nothing in reach knows of the init, as docs/security.md says.
+//! Files on servers are changed by nothing but scripts. Servers answer, or do not; SSH tells what
+//! is there now, while what a pass knows of objects may be old. The CA Secret keeps the turn, and
+//! what its own tests show of it is taken for granted: it is neither edited nor restored to before
+//! a turn while the host of that turn cannot be asked, nor is that Host deleted after it: then
+//! nothing in reach knows of the init, as docs/security.md says.
 
 mod events;
 mod passes;

@@ -21,7 +21,8 @@ impl World {
         Ok(())
     }
 
-    /// Something that can be asked, or is recorded, says that another host ran `kubeadm init`; see the turn's own tests.
+    /// Something that can be asked, or is recorded, says that another host ran `kubeadm init`; see
+    /// the turn's own tests.
     pub(super) fn is_witnessed(&self, machine: Which, server: Which) -> bool {
         let other = |(which, found): (Which, &Server)| {
             which != server && self.now.hosts[which].exists && !found.silent && found.began
@@ -47,8 +48,8 @@ impl World {
         Ok(())
     }
 
-    /// Carries an action out as `execute` does: judged on what is true now, where that matters. Says whether the next
-    /// may follow.
+    /// Carries an action out as `execute` does: judged on what is true now, where that matters.
+    /// Says whether the next may follow.
     pub(super) fn perform(
         &mut self,
         which: Which,
@@ -169,7 +170,8 @@ impl World {
         Ok(())
     }
 
-    /// The live reads of the Host's `execute`, and then the unit, which runs only where the marker is that Machine's.
+    /// The live reads of the Host's `execute`, and then the unit, which runs only where the marker
+    /// is that Machine's.
     pub(super) fn reset(
         &mut self,
         which: Which,

@@ -210,7 +210,8 @@ impl World {
         }
     }
 
-    /// The Host of another namespace, where neither the Machine nor the Cluster is; their UIDs are the same.
+    /// The Host of another namespace, where neither the Machine nor the Cluster is; their UIDs are
+    /// the same.
     pub(super) fn away(&self, server: Which, claim: Claim) -> host::Observed {
         let mut observed = self.host(server);
         let host = Arc::make_mut(&mut observed.host);

@@ -18,7 +18,8 @@ fn version(text: &str) -> KubernetesVersion {
     text.parse().expect("a version")
 }
 
-/// A worker of kubelet v1.35.4, in a cluster whose API servers run no less than that, beside this record.
+/// A worker of kubelet v1.35.4, in a cluster whose API servers run no less than that, beside this
+/// record.
 fn old_worker(recorded: Option<&str>) -> Observed {
     let versions = json!({ "spec": { "versions": { "kubelet": "v1.35.4" } } });
     with_cluster(edited(worker(), &versions), |cluster| {

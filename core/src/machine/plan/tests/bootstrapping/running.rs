@@ -163,7 +163,8 @@ fn the_node_of_a_control_plane_that_registers_anew_gets_the_marks_of_kubeadm() {
         node: "host-a".into(),
         uid: "node".into(),
     }];
-    // what is recorded, the settings, whether it has the marks; whether they are set, and the taints
+    // what is recorded, the settings, whether it has the marks; whether they are set, and the
+    // taints
     let table = [
         ("the recorded one", "node", json!({}), false, false, &[][..]),
         ("another", "before", json!({}), false, true, &[role]),

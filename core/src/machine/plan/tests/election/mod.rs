@@ -1,5 +1,6 @@
-//! Two control-plane Machines, their hosts, their Cluster and its CA Secret in memory, changed by nothing but plans
-//! and by what goes wrong: whatever happens in whatever order, there is never a second init.
+//! Two control-plane Machines, their hosts, their Cluster and its CA Secret in memory, changed by
+//! nothing but plans and by what goes wrong: whatever happens in whatever order, there is never a
+//! second init.
 
 mod world;
 
@@ -25,7 +26,8 @@ enum Event {
     Delete { machine: usize },
     /// A released host is reset, if it answers, and freed.
     Reset { host: usize },
-    /// Somebody deletes a Host by force, under whatever runs on it; or registers it again, and gives it back.
+    /// Somebody deletes a Host by force, under whatever runs on it; or registers it again, and
+    /// gives it back.
     Lose { host: usize },
     /// Somebody takes the finalizer off a Machine that is deleted.
     Strip { machine: usize },
@@ -105,8 +107,8 @@ struct World {
     seen: [Both; 2],
     /// Writes of the turn until the manager is killed.
     writes_left: Option<usize>,
-    /// A host that ran init was silent since the manager started, and neither Cluster nor Secret names its Machine
-    /// any more: nothing in reach knows that a control plane may exist.
+    /// A host that ran init was silent since the manager started, and neither Cluster nor Secret
+    /// names its Machine any more: nothing in reach knows that a control plane may exist.
     is_lost: bool,
     /// A Machine took another host while what it began on the first may run.
     has_moved: bool,
@@ -159,8 +161,8 @@ fn one_of_two_makes_the_control_plane_and_the_other_says_what_it_waits_for() {
     assert_eq!(finding(&other, "Ready").reason(), "EndpointMissing");
 }
 
-/// M0 ran init, and was stripped of its finalizer before that was recorded. Its host is not reset because of the control
-/// plane, and M1 does not run init because of its host.
+/// M0 ran init, and was stripped of its finalizer before that was recorded. Its host is not reset
+/// because of the control plane, and M1 does not run init because of its host.
 #[test]
 fn an_init_that_was_not_recorded_before_its_machine_went_holds_nobody_for_ever() {
     for turn_is_kept in [true, false] {

@@ -80,7 +80,8 @@ impl World {
         self.states.last().cloned().unwrap_or_default()
     }
 
-    /// Writes of the turn, as `turn.rs` makes them; nothing when the manager was killed between two of them.
+    /// Writes of the turn, as `turn.rs` makes them; nothing when the manager was killed between two
+    /// of them.
     pub(super) fn go(&mut self, decide: impl Fn(&Both) -> Step) -> Option<Step> {
         loop {
             let mut both = self.both();
@@ -110,7 +111,8 @@ impl World {
         }
     }
 
-    /// The turn, or the leave to start init, judged live: on both objects, and on what other hosts say.
+    /// The turn, or the leave to start init, judged live: on both objects, and on what other hosts
+    /// say.
     pub(super) fn takes(&mut self, machine: usize) -> bool {
         let other = &mut self.sites[1 - machine];
         other.sighted |= other.began && other.answers();
@@ -253,7 +255,8 @@ impl World {
         self.sites[host].initialized && by.is_none_or(|by| by == UIDS[host])
     }
 
-    /// What the Host's controller proves of a Machine that does not exist: by the marker, and where no other host has the key.
+    /// What the Host's controller proves of a Machine that does not exist: by the marker, and where
+    /// no other host has the key.
     pub(super) fn look(&mut self, host: usize) {
         let [site, other] = [&self.sites[host], &self.sites[1 - host]];
         let is_proven = site.initialized && site.answers() && !other.sighted;
@@ -262,8 +265,8 @@ impl World {
         }
     }
 
-    /// What the Host's controller does: the reset, of which the host keeps the record; and the claim, once its Machine
-    /// is gone.
+    /// What the Host's controller does: the reset, of which the host keeps the record; and the
+    /// claim, once its Machine is gone.
     pub(super) fn reset(&mut self, host: usize) {
         if !self.members[host].releasing || !self.sites[host].answers() || self.guards(host) {
             return;

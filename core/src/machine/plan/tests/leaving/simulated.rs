@@ -1,4 +1,5 @@
-//! A simulation proves that nothing runs, and a provider spec that names one can be written by anybody.
+//! A simulation proves that nothing runs, and a provider spec that names one can be written by
+//! anybody.
 
 use super::*;
 

@@ -3,8 +3,8 @@
 use super::*;
 use crate::api::conditions::Reason;
 
-/// What it wrote down and did not claim, as far as anybody knows: the same stands on it after a restore to before the claim,
-/// while its node may run there.
+/// What it wrote down and did not claim, as far as anybody knows: the same stands on it after a
+/// restore to before the claim, while its node may run there.
 #[test]
 fn a_machine_leaves_the_host_that_it_chose_only_once_that_host_shows_nothing_of_it() {
     let silent = Unheld::Asked(Contact::Unreachable {

@@ -1,4 +1,5 @@
-//! The ends that are less usual: in mid-join, during a reset, without a place, and of who holds the address.
+//! The ends that are less usual: in mid-join, during a reset, without a place, and of who holds the
+//! address.
 
 use super::*;
 use crate::control_plane::component::{Answer, Component, ComponentState, Components};
@@ -258,7 +259,8 @@ fn a_job_that_was_seen_on_a_host_that_is_silent_by_now_holds_only_what_it_may_un
             assert_eq!(asks, remove.filter(|_| turn.is_none()), "{kind:?}");
         }
     }
-    // its member is gone: the turn ends, and its host is released, by a BMC or a time limit if need be
+    // its member is gone: the turn ends, and its host is released, by a BMC or a time limit if need
+    // be
     for kind in [JobKind::Upgrade, JobKind::Kubelet] {
         let released = of(kind, true, gone, remove).actions;
         assert!(

@@ -1,8 +1,10 @@
-//! A control plane without a place: nothing shows whose the member is that has the name of its Node.
+//! A control plane without a place: nothing shows whose the member is that has the name of its
+//! Node.
 
 use super::*;
 
-/// As after a restore, its member may be that of its successor, whose Node has the name of the same Host.
+/// As after a restore, its member may be that of its successor, whose Node has the name of the same
+/// Host.
 #[test]
 fn without_a_place_no_member_goes_whatever_a_person_says_of_the_server() {
     let named = json!({ "status": { "nodeRef": { "name": "node-1" } } });

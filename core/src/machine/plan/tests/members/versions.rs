@@ -7,7 +7,8 @@ fn version(text: &str) -> KubernetesVersion {
     text.parse().expect("a version")
 }
 
-/// A machine that is prepared as a control plane of v1.36.3 and has the turn, beside others that run these versions.
+/// A machine that is prepared as a control plane of v1.36.3 and has the turn, beside others that
+/// run these versions.
 fn joining(lowest: &str, newest: &str, oldest_kubelet: &str) -> Plan {
     let observed = beside(prepared(control_plane(), &[]), |cluster| {
         cluster.turn = Some(turn(ME, TurnAction::Join));
@@ -66,7 +67,8 @@ fn a_machine_of_an_older_version_says_what_to_set() {
     assert!(parts.iter().all(|part| patch.contains(part)), "{patch}");
 }
 
-/// Before v1.33 a kubelet that joins one step ahead may reach the older API server, unless a gate ties it to its own.
+/// Before v1.33 a kubelet that joins one step ahead may reach the older API server, unless a gate
+/// ties it to its own.
 #[test]
 fn a_step_ahead_before_local_mode_needs_the_gate() {
     let (on, off) = (Some(json!(true)), Some(json!(false)));

@@ -1,6 +1,7 @@
-//! What nobody plans for: the management cluster is restored from a backup while jobs go on on the hosts, which the backup knows
-//! nothing of; and hosts do not answer, also the manager that has just started. Then too no two members are down by jobs, etcd keeps
-//! its quorum, and nothing is wiped that etcd lists.
+//! What nobody plans for: the management cluster is restored from a backup while jobs go on on the
+//! hosts, which the backup knows nothing of; and hosts do not answer, also the manager that has
+//! just started. Then too no two members are down by jobs, etcd keeps its quorum, and nothing is
+//! wiped that etcd lists.
 
 use super::*;
 
@@ -38,9 +39,10 @@ proptest! {
     }
 }
 
-/// Two updates broke off, and a backup from before the second was restored: no list says whose member is down, and each may be
-/// stopped by an earlier attempt. The second is updated although only the first would bring the quorum back: that costs nothing, but
-/// somebody has to start etcd of the first (found by the property above).
+/// Two updates broke off, and a backup from before the second was restored: no list says whose
+/// member is down, and each may be stopped by an earlier attempt. The second is updated although
+/// only the first would bring the quorum back: that costs nothing, but somebody has to start etcd
+/// of the first (found by the property above).
 #[test]
 fn without_a_quorum_another_update_that_broke_off_may_go_on() {
     let pass = |machine| {
@@ -81,8 +83,8 @@ fn without_a_quorum_another_update_that_broke_off_may_go_on() {
     assert!(world.both.secret.has_turn_of(UIDS[1]));
 }
 
-/// The backup has the turn of one that has returned it since, and another has it and goes on, which the backup knows nothing of
-/// (found by the property above).
+/// The backup has the turn of one that has returned it since, and another has it and goes on, which
+/// the backup knows nothing of (found by the property above).
 #[test]
 fn a_turn_of_a_backup_waits_for_the_job_of_another() {
     let mut world = World::new();
@@ -146,8 +148,8 @@ fn a_host_that_did_not_answer_a_new_manager_is_asked_again_before_another_change
     world.must_hold().expect("one at a time");
 }
 
-/// The backup knows of a Machine, or of one made again, and not that it was begun; it is deleted before anything else is found out
-/// (found by the property above).
+/// The backup knows of a Machine, or of one made again, and not that it was begun; it is deleted
+/// before anything else is found out (found by the property above).
 #[test]
 fn one_that_a_backup_knows_as_not_begun_is_looked_at_before_it_is_released() {
     let mut world = World::new();
@@ -191,7 +193,8 @@ impl World {
         self.backup = Some((self.both.clone(), self.objects.clone()));
     }
 
-    /// All that is written, as it was. A Machine that is gone since does not come back: its host may be another's.
+    /// All that is written, as it was. A Machine that is gone since does not come back: its host
+    /// may be another's.
     fn restore(&mut self) {
         let Some((both, objects)) = self.backup.clone() else {
             return;

@@ -104,7 +104,8 @@ impl World {
         }
     }
 
-    /// What the Host's controller does with a host that was released: what is on it is gone for good.
+    /// What the Host's controller does with a host that was released: what is on it is gone for
+    /// good.
     pub(super) fn reset(&mut self, host: usize) -> Result<(), TestCaseError> {
         let is_free = !self.objects[host].releasing || self.running(host).is_some();
         if is_free || self.sites[host].is_reset {

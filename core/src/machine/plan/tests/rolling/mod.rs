@@ -1,9 +1,11 @@
-//! Control planes that are updated, join and leave at once, in memory: their hosts, their etcd, the turn, and what each pass
-//! knows, which may be old. They are changed by nothing but plans, by jobs that end well or not, and by a manager that is
-//! killed after any of its effects; and, in [`disasters`], by a management cluster that is restored from a backup, and by hosts
-//! that do not answer. Whatever happens in whatever order: kubeadm changes one control plane at a time, that of
-//! the Machine which has the turn; never more than one member is down by that while there is a quorum, which etcd keeps while it can; and
-//! once nothing goes wrong any more, all are as wanted, and the turn is free.
+//! Control planes that are updated, join and leave at once, in memory: their hosts, their etcd, the
+//! turn, and what each pass knows, which may be old. They are changed by nothing but plans, by jobs
+//! that end well or not, and by a manager that is killed after any of its effects; and, in
+//! [`disasters`], by a management cluster that is restored from a backup, and by hosts that do not
+//! answer. Whatever happens in whatever order: kubeadm changes one control plane at a time, that of
+//! the Machine which has the turn; never more than one member is down by that while there is a
+//! quorum, which etcd keeps while it can; and once nothing goes wrong any more, all are as wanted,
+//! and the turn is free.
 
 mod disasters;
 mod jobs;
@@ -39,7 +41,8 @@ enum Event {
     },
     /// A pass of the planner. The manager is killed after so many effects of it.
     Plan { killed_after: Option<usize> },
-    /// The manager asks etcd and the components how they are. What it knows of them is old until the next time.
+    /// The manager asks etcd and the components how they are. What it knows of them is old until
+    /// the next time.
     Ask,
     /// The job on a host comes one step further.
     Goes { host: usize },

@@ -1,4 +1,5 @@
-//! The passes over Machines, and what their actions do: judged on what is true now, where the controller reads it live.
+//! The passes over Machines, and what their actions do: judged on what is true now, where the
+//! controller reads it live.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -52,7 +53,8 @@ impl World {
         object.status = status;
     }
 
-    /// One more effect; `false` once the manager is killed. The next one knows what is written, and what it reads.
+    /// One more effect; `false` once the manager is killed. The next one knows what is written, and
+    /// what it reads.
     fn spend(&mut self) -> bool {
         match &mut self.effects_left {
             None => true,

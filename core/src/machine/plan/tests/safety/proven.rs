@@ -51,7 +51,8 @@ pub(super) fn may(case: &Case, action: &Action) -> bool {
                 && initialized_by.is_none()
                 && case.owner != "made"
         }
-        // the others are of virtual machines or updates, and these cases are about hosts of one version
+        // the others are of virtual machines or updates, and these cases are about hosts of one
+        // version
         Action::RunJob(
             JobKind::Reset
             | JobKind::Address
@@ -125,7 +126,8 @@ pub(super) fn never_started(case: &Case) -> bool {
     case.placement == "lost" && is_nobodys && case.units.is_empty() && !is_begun(case)
 }
 
-/// Something says that nothing of the Machine runs: its host, or that it never had one. That nothing is held is not it.
+/// Something says that nothing of the Machine runs: its host, or that it never had one. That
+/// nothing is held is not it.
 pub(super) fn is_proven(case: &Case) -> bool {
     match case.placement {
         "reset" => true,

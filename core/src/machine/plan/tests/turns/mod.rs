@@ -1,5 +1,5 @@
-//! The turn on Cluster and CA Secret: what is written next in every case, and that no order of writes, crashes,
-//! edits and restores of one of the two makes two Machines run `kubeadm init`.
+//! The turn on Cluster and CA Secret: what is written next in every case, and that no order of
+//! writes, crashes, edits and restores of one of the two makes two Machines run `kubeadm init`.
 
 mod orders;
 

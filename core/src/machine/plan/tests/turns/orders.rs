@@ -5,7 +5,8 @@ use super::*;
 /// What happens next.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// One more request of what this one does: 0 and 1 are the Machines, 2 and 3 their Hosts' controllers, 4 the Cluster's.
+    /// One more request of what this one does: 0 and 1 are the Machines, 2 and 3 their Hosts'
+    /// controllers, 4 the Cluster's.
     Request(usize),
     /// It is interrupted, and begins anew.
     Crash(usize),
@@ -66,8 +67,8 @@ impl World {
         }
     }
 
-    /// One request, as `turn.rs` makes them: read the Secret, read the Cluster, write one of them; or read the Secret once
-    /// more, and begin.
+    /// One request, as `turn.rs` makes them: read the Secret, read the Cluster, write one of them;
+    /// or read the Secret once more, and begin.
     fn request(&mut self, actor: usize) {
         let underway = &mut self.actors[actor];
         if underway.is_confirmed {
@@ -150,7 +151,8 @@ impl World {
         self.marked[host] && self.actors[host].is_confirmed
     }
 
-    /// Something else than Tatara changes one of the two; the other still says who began, or is about to.
+    /// Something else than Tatara changes one of the two; the other still says who began, or is
+    /// about to.
     fn change(&mut self, side: Side, marks: Marks) {
         let other = match side {
             Side::Secret => self.cluster.last(),
@@ -208,7 +210,8 @@ proptest! {
     #[test]
     fn a_turn_that_is_given_back_is_free_again_and_is_taken(before in 0..160_usize) {
         let mut world = World::new();
-        // a Machine takes it and is interrupted anywhere; then its host is reset, and the other goes on
+        // a Machine takes it and is interrupted anywhere; then its host is reset, and the other
+        // goes on
         for _ in 0..before % 16 {
             world.happen(Event::Request(0));
         }

@@ -4,7 +4,8 @@ use super::*;
 use crate::machine::plan::addons::is_due;
 use crate::machine::{AddonsDue, must_ask};
 
-/// A control plane of the version that it wants, which sees to the addons; its host shows these jobs.
+/// A control plane of the version that it wants, which sees to the addons; its host shows these
+/// jobs.
 fn due(jobs: &[(JobKind, UnitState)]) -> Observed {
     let mut observed = from_packages(running(control_plane()));
     runs(&mut observed, "v1.36.3");

@@ -1,4 +1,5 @@
-//! An update that is edited or deleted in its middle: it keeps neither turn nor cordon that others wait for.
+//! An update that is edited or deleted in its middle: it keeps neither turn nor cordon that others
+//! wait for.
 
 use super::*;
 use crate::machine::ControlPlaneMachine;

@@ -26,8 +26,8 @@ fn request() -> Request {
     }
 }
 
-/// A worker of v1.35.4 under a control plane of v1.36.3 that wants v1.36.3; its host shows these jobs, of which one that has
-/// succeeded has the steps of today.
+/// A worker of v1.35.4 under a control plane of v1.36.3 that wants v1.36.3; its host shows these
+/// jobs, of which one that has succeeded has the steps of today.
 fn old_worker(jobs: &[(JobKind, UnitState)]) -> Observed {
     let mut observed = from_packages(running(worker()));
     runs(&mut observed, "v1.35.4");

@@ -21,7 +21,8 @@ fn unstarted(kubelet: Option<UnitState>) -> Observed {
     }
 }
 
-/// What it did before does not matter: an earlier update, or one whose work somebody has undone, went before.
+/// What it did before does not matter: an earlier update, or one whose work somebody has undone,
+/// went before.
 #[test]
 fn a_job_of_an_update_that_cannot_be_started_says_so_and_waits_between_attempts() {
     let with_others = |state: UnitState| {

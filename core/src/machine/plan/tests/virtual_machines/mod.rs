@@ -1,4 +1,5 @@
-//! A Machine that is a virtual machine: from a chosen Hypervisor to a server that is reached over SSH.
+//! A Machine that is a virtual machine: from a chosen Hypervisor to a server that is reached over
+//! SSH.
 
 mod ending;
 mod moved;

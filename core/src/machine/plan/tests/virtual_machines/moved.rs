@@ -1,5 +1,5 @@
-//! The annotation that names the Hypervisor can be edited; which gateway may prove that a Machine is over is not a matter of
-//! one annotation.
+//! The annotation that names the Hypervisor can be edited; which gateway may prove that a Machine
+//! is over is not a matter of one annotation.
 
 use super::*;
 use crate::api::conditions::Reason;
