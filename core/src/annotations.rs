@@ -208,13 +208,13 @@ const ALL: &[Annotation] = &[
         ANNOTATION_TURN,
         &["Cluster", "Secret"],
         Tatara,
-        "who has the control-plane turn; tatara cluster resolve removes one that cannot be read",
+        "who has the control-plane turn; cluster resolve removes one that cannot be read",
     ),
     row(
         ANNOTATION_INITIALIZED,
         &["Cluster", "Secret"],
         Tatara,
-        "UID of the Machine that ran kubeadm init; a person corrects it with tatara cluster resolve",
+        "UID of the Machine that ran kubeadm init; cluster resolve corrects it",
     ),
     row(
         ANNOTATION_REINSTALL,
