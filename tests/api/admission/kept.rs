@@ -70,10 +70,7 @@ fn turn_and_record_of_init_are_the_managers_on_the_cluster_and_on_its_ca() {
             let says = format!("{RECORD}: \"{no_uid}\" is not a UID");
             write(what, "", RECORD, json!(no_uid)).refused(
                 "a record that names no UID",
-                &[
-                    &says,
-                    "kubectl -n turn get machine NAME -o jsonpath='{.metadata.uid}'",
-                ],
+                &[&says, "tatara cluster resolve a -n turn --made-by MACHINE"],
             );
         }
         write(what, "", RECORD, json!(MADE_BY)).out();
@@ -83,7 +80,7 @@ fn turn_and_record_of_init_are_the_managers_on_the_cluster_and_on_its_ca() {
                 "the record of init",
                 &[
                     "tatara.dev/control-plane-initialized is the record",
-                    "Keep it; to start anew, delete the Cluster",
+                    "If it names the wrong Machine: tatara cluster resolve a -n turn; to start anew, delete the Cluster",
                 ],
             );
         }
@@ -141,7 +138,7 @@ fn turn_and_record_of_init_are_the_managers_on_the_cluster_and_on_its_ca() {
     plane.create("turn", &again).out();
     write(["cl", "c"], "", RECORD, Value::Null).refused(
         "the record of init",
-        &["Keep it; to start anew, delete the Cluster"],
+        &["tatara cluster resolve c -n turn; to start anew, delete the Cluster"],
     );
     // A deletion is not held up.
     plane.run("delete", &["-n", "turn", "cl", "a"]).out();

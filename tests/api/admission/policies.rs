@@ -209,7 +209,8 @@ fn what_an_initialised_cluster_is_built_on_does_not_change() {
             "the record of init",
             &[
                 "tatara.dev/control-plane-initialized",
-                "Keep it; to start anew, delete the Cluster",
+                "If it names the wrong Machine: tatara cluster resolve a -n ",
+                "; to start anew, delete the Cluster",
             ],
         );
     }
