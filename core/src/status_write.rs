@@ -1,6 +1,6 @@
 //! How soon a status is written that differs from the written one: one rule for all kinds. Pure.
 //!
-//! At once: a warning that is new, other or over, an end, and what other objects read. The rest is
+//! At once: a warning that is new or other, an end, and what other objects read. The rest is
 //! expected to change before anybody reads it, and is written if it lasts: conditions for [`CALM`],
 //! and what differs in words alone for as long as the kind says, [`CALM`] or [`WORDS`].
 
@@ -36,7 +36,8 @@ pub fn due<S: ConditionedStatus>(old: &S, new: &S, is_read: bool, words: Duratio
     }
 }
 
-/// Whether a warning, or what was done, is new, in other words, or over.
+/// Whether a warning, or what was done, is new or in other words. One that is over waits for
+/// [`CALM`]: an action that begins may find the same again in a moment.
 fn is_told(before: &[Condition], after: &[Condition]) -> bool {
     let told = |conditions: &[Condition]| -> Vec<[String; 4]> {
         let told = conditions.iter().filter(|one| is_loud(one));
@@ -44,8 +45,7 @@ fn is_told(before: &[Condition], after: &[Condition]) -> bool {
             .collect()
     };
     let (before, after) = (told(before), told(after));
-    // in any order
-    before.len() != after.len() || after.iter().any(|one| !before.contains(one))
+    after.iter().any(|one| !before.contains(one))
 }
 
 fn is_loud(condition: &Condition) -> bool {

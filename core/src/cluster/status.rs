@@ -33,8 +33,9 @@ pub fn is_news(old: &ClusterStatus, finding: &Finding) -> bool {
 }
 
 /// For how long a status is held back. How far its workers are stands on their MachineDeployments
-/// as well, and sooner.
-pub fn holds_back(old: &ClusterStatus, new: &ClusterStatus) -> Duration {
+/// as well, and sooner, also while it has more of them. `warns`: its words quote a warning of a
+/// Machine.
+pub fn holds_back(warns: bool, old: &ClusterStatus, new: &ClusterStatus) -> Duration {
     let is_read = read_by_others(old) != read_by_others(new);
     let of_control_plane = |status: &ClusterStatus| {
         let ClusterStatus {
@@ -44,8 +45,18 @@ pub fn holds_back(old: &ClusterStatus, new: &ClusterStatus) -> Duration {
         } = status.clone();
         (control_plane, control_plane_turn)
     };
-    let are_words = of_control_plane(old) == of_control_plane(new);
-    due(old, new, is_read, if are_words { WORDS } else { CALM })
+    let are_words = of_control_plane(old) == of_control_plane(new) && !warns;
+    let time = due(old, new, is_read, if are_words { WORDS } else { CALM });
+    let grows = is_true(old, ConditionType::Ready) && workers(old) < workers(new) && !warns;
+    if grows && !time.is_zero() {
+        WORDS
+    } else {
+        time
+    }
+}
+
+fn workers(status: &ClusterStatus) -> i32 {
+    status.workers.as_ref().map_or(0, |workers| workers.desired)
 }
 
 /// What its Machines, their planner and its profile read.

@@ -23,14 +23,19 @@ pub fn holds_back(old: &HostStatus, new: &HostStatus) -> Duration {
     due(old, new, is_read, WORDS)
 }
 
-/// What Machines choose a Host by, and people act on.
+/// What Machines choose a Host by, and people act on. A Machine lets go of one by its condition
+/// Clean.
 fn read_by_others(status: &HostStatus) -> impl PartialEq + use<> {
-    HostStatus {
+    let verdict = |one: &Condition| (one.type_.clone(), one.status.clone());
+    let mut verdicts: Vec<_> = status.conditions.iter().map(verdict).collect();
+    verdicts.sort_unstable();
+    let facts = HostStatus {
         reason: None,
         message: None,
         conditions: Vec::new(),
         ..status.clone()
-    }
+    };
+    (facts, verdicts)
 }
 
 /// Whether a change of the state is published as an Event. Of the claim of a free Host the Machine

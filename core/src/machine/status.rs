@@ -68,13 +68,14 @@ const KEPT: [ConditionType; 4] = [
 ];
 
 /// For how long a status is held back. What a Machine is about stands nowhere else, so its words
-/// wait no longer than its progress; a Node that has just appeared becomes Ready once its network
-/// is there, which is worth one write.
+/// wait no longer than its progress; the Node of a worker that has just appeared becomes Ready
+/// once its network is there, which is worth one write.
 pub fn holds_back(is_control_plane: bool, old: &MachineStatus, new: &MachineStatus) -> Duration {
     let phase = new.phase.as_deref();
     let passes = PASSED.iter().any(|one| phase == Some(one.as_str()));
     let awaits_network = [Phase::NotReady, Phase::Unknown].map(Phase::as_str);
-    let appears = old.node_ref.is_none() && awaits_network.iter().any(|one| phase == Some(*one));
+    let awaits_network = awaits_network.iter().any(|one| phase == Some(*one));
+    let appears = old.node_ref.is_none() && awaits_network && !is_control_plane;
     let read = |status| {
         (
             read_by_others(status, is_control_plane),

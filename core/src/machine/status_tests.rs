@@ -62,7 +62,7 @@ fn what_a_machine_passes_through_waits_and_what_others_read_does_not() {
             &under_way,
             of("NotReady", &unready, &node),
             WORDS,
-            WORDS,
+            NOW,
         ),
         (
             "its Node is Ready",

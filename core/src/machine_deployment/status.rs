@@ -25,7 +25,11 @@ pub fn holds_back(
     let is_anew = old.work_since.is_some() && old.work_since != new.work_since;
     // the scale subresource, and with it an autoscaler, reads the selector
     let is_read = is_anew || old.label_selector != new.label_selector;
-    let time = due(old, new, is_read, if plan.warns { CALM } else { WORDS });
+    // `rollout status` waits until an edit was seen
+    let is_read = is_read || old.observed_generation != new.observed_generation;
+    // also where the last one is over
+    let warns = plan.warns || !old.whys.is_empty();
+    let time = due(old, new, is_read, if warns { CALM } else { WORDS });
     if numbers(old) == numbers(new) {
         time
     } else {
@@ -38,7 +42,6 @@ fn numbers(status: &MachineDeploymentStatus) -> MachineDeploymentStatus {
         phase: None,
         conditions: Vec::new(),
         whys: Vec::new(),
-        observed_generation: None,
         ..status.clone()
     }
 }

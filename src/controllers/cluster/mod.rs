@@ -32,6 +32,7 @@ use tatara_core::api::conditions::{ConditionType, Finding};
 use tatara_core::api::{Cluster, ClusterStatus};
 use tatara_core::cluster::plan::{self, Action, Plan};
 use tatara_core::cluster::{Observed, status};
+use tatara_core::trouble::Trouble;
 
 pub use names::Names;
 pub use sources::{Now, Sources};
@@ -139,8 +140,17 @@ impl Controller for Clusters {
         cluster.status.as_ref()
     }
 
-    fn holds_back(_: &Observed, old: &ClusterStatus, new: &ClusterStatus, _: &Plan) -> Duration {
-        status::holds_back(old, new)
+    fn holds_back(
+        observed: &Observed,
+        old: &ClusterStatus,
+        new: &ClusterStatus,
+        _: &Plan,
+    ) -> Duration {
+        let mut troubles = observed
+            .machines
+            .iter()
+            .filter_map(|one| one.trouble.as_ref());
+        status::holds_back(troubles.any(Trouble::is_warning), old, new)
     }
 
     fn is_news(_: &Cluster, old: &ClusterStatus, _: &ClusterStatus, finding: &Finding) -> bool {

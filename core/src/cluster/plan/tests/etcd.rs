@@ -256,7 +256,7 @@ fn of_etcd_only_a_removal_is_an_event_and_it_is_written_at_once() {
         conditions: merge(&[], &findings, None, Timestamp::UNIX_EPOCH),
         ..before.clone()
     };
-    assert!(holds_back(&before, &removed).is_zero());
+    assert!(holds_back(false, &before, &removed).is_zero());
 }
 
 #[test]
