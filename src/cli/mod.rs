@@ -12,6 +12,7 @@ pub mod machine;
 pub mod manager;
 mod place;
 mod printable;
+mod prompt;
 pub mod rollout;
 
 pub use printable::printable;

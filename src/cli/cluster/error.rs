@@ -128,7 +128,7 @@ pub enum Error {
     },
     /// The terminal cannot be read or written.
     #[error("failed to use the terminal")]
-    Terminal(#[source] std::io::Error),
+    Terminal(#[from] std::io::Error),
 }
 
 /// What speaks against it, and what one has to have seen who does it all the same.

@@ -13,8 +13,6 @@ mod resolve;
 mod trouble;
 mod wish;
 
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
-
 use clap::Subcommand;
 use kube::ResourceExt;
 
@@ -24,7 +22,7 @@ use self::resolve::{Objection, closed, objection};
 use self::trouble::trouble;
 use self::wish::{Wish, needs_manager, next, with};
 use super::caller::Caller;
-use super::printable;
+use super::prompt::{Answer, ask_for_name, say};
 use crate::clock;
 use tatara_core::api::names::MANAGER_ACCOUNT;
 use tatara_core::remedy;
@@ -156,7 +154,8 @@ impl Resolve {
         let describe = remedy::describe_cluster(known.namespace(), known.name());
         say(&format!(
             "Nothing is to be resolved. What it waits for: {describe}"
-        ))
+        ))?;
+        Ok(())
     }
 
     async fn resolve(&self, caller: &Caller, known: &Known, wish: &Wish) -> Result<(), Error> {
@@ -180,7 +179,8 @@ impl Resolve {
         say(&format!(
             "Written. The manager goes on from here: {}",
             remedy::describe_cluster(namespace, name)
-        ))
+        ))?;
+        Ok(())
     }
 
     /// What speaks against it, and is overruled.
@@ -196,20 +196,11 @@ impl Resolve {
 
     /// Has the name typed by who runs the command.
     fn ask(&self) -> Result<(), Error> {
-        let input = std::io::stdin();
-        if !input.is_terminal() {
-            return Err(Error::NotAsked);
+        match ask_for_name("Type the name of the Cluster: ", &self.name)? {
+            Answer::Meant => Ok(()),
+            Answer::Other => Err(Error::NotConfirmed),
+            Answer::NoTerminal => Err(Error::NotAsked),
         }
-        let mut answer = String::new();
-        let mut output = std::io::stdout();
-        write!(output, "Type the name of the Cluster: ").map_err(Error::Terminal)?;
-        output.flush().map_err(Error::Terminal)?;
-        input
-            .lock()
-            .read_line(&mut answer)
-            .map_err(Error::Terminal)?;
-        let is_meant = answer.trim() == self.name;
-        is_meant.then_some(()).ok_or(Error::NotConfirmed)
     }
 
     /// Reads all again before each write, and goes on only while it is as was told, and as the
@@ -227,16 +218,13 @@ impl Resolve {
             needs_manager(&expected, wish).then(|| caller.in_the_name_of(MANAGER_ACCOUNT));
         let manager = manager.transpose()?;
         let writer = manager.as_ref().unwrap_or(caller);
-        let conflict = |written| Error::Conflict {
-            name: self.name.clone(),
-            written,
-            again: remedy::cluster::resolve(known.namespace(), known.name()),
-        };
         for _ in 0..ATTEMPTS {
-            let now = objects::read(caller, &self.name).await?;
+            let half = |error| Self::half_written(written, known, error);
+            let now = objects::read(caller, &self.name).await.map_err(half)?;
             let both = now.marks();
             let step = next(&both, wish);
-            if written > 0 && step.is_none() && both == expected {
+            // the manager goes on as soon as both are written
+            if written > 0 && step.is_none() {
                 return Ok(());
             }
             let is_told = written > 0 || self.judge(&now, wish)? == overruled;
@@ -245,22 +233,26 @@ impl Resolve {
                 break;
             };
             let done = objects::write(writer, &now, side, &to).await;
-            let done = done.map_err(|error| match written {
-                0 => error,
-                _ => Error::HalfWritten {
-                    source: Box::new(error),
-                    again: remedy::cluster::resolve(known.namespace(), known.name()),
-                },
-            })?;
-            if done {
+            if done.map_err(half)? {
                 written += 1;
                 expected = with(&both, side, to);
             }
         }
-        Err(conflict(written))
+        Err(Error::Conflict {
+            name: self.name.clone(),
+            written,
+            again: remedy::cluster::resolve(known.namespace(), known.name()),
+        })
     }
-}
 
-fn say(text: &str) -> Result<(), Error> {
-    writeln!(std::io::stdout(), "{}", printable(text)).map_err(Error::Terminal)
+    /// What a failure after the first of two writes says beside its cause.
+    fn half_written(written: usize, known: &Known, error: Error) -> Error {
+        if written == 0 {
+            return error;
+        }
+        Error::HalfWritten {
+            source: Box::new(error),
+            again: remedy::cluster::resolve(known.namespace(), known.name()),
+        }
+    }
 }

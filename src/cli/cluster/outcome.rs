@@ -3,7 +3,7 @@
 
 use kube::ResourceExt;
 
-use super::known::Known;
+use super::known::{Candidate, Known};
 use super::trouble::{Trouble, trouble};
 use super::wish::{Wish, needs_manager, next, of_side, with};
 use tatara_core::api::names::{ANNOTATION_INITIALIZED, ANNOTATION_TURN, MANAGER_ACCOUNT};
@@ -66,10 +66,9 @@ pub fn consequences(known: &Known, wish: &Wish) -> Vec<String> {
                 "kubeadm init is not started any more for Cluster {name}: its other control planes join the one of {called}, once that answers"
             ));
             let others = known.records().into_iter().filter(|other| other != uid);
-            let others: Vec<String> = others
-                .map(|other| known.candidate(&other).called())
-                .collect();
-            if let Some(other) = others.first() {
+            let others = others.map(|other| known.candidate(&other));
+            let others: Vec<_> = others.filter(|other| other.machine.is_some()).collect();
+            if let Some(other) = others.first().map(Candidate::called) {
                 all.push(format!(
                     "If kubeadm init succeeded on the host of {other} as well, that is reported (ControlPlaneInDoubt): delete that Machine; its condition Deleting says how its host is reset"
                 ));

@@ -2,8 +2,6 @@
 
 mod gone;
 
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
-
 use clap::Subcommand;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, ResourceExt};
@@ -11,7 +9,7 @@ use serde_json::json;
 
 use self::gone::{Known, Objection, consequences, objection};
 use super::caller::{ApiError, Caller};
-use super::printable;
+use super::prompt::{Answer, ask_for_name, say};
 use crate::clock;
 use tatara_core::api::names::{ANNOTATION_HOST_IS_GONE, LABEL_CLUSTER};
 use tatara_core::api::{Cluster, Hypervisor, Machine};
@@ -135,7 +133,7 @@ pub enum Error {
     },
     /// The terminal cannot be read or written.
     #[error("failed to use the terminal")]
-    Terminal(#[source] std::io::Error),
+    Terminal(#[from] std::io::Error),
 }
 
 impl Args {
@@ -181,7 +179,8 @@ impl DeclareGone {
         say(&format!(
             "declared; follow it: tatara describe machine {} -n {namespace}",
             word(&name)
-        ))
+        ))?;
+        Ok(())
     }
 
     /// What speaks against it, and is overruled.
@@ -197,21 +196,14 @@ impl DeclareGone {
 
     /// Has the name typed by who runs the command.
     fn ask(&self) -> Result<(), Error> {
-        let input = std::io::stdin();
-        if !input.is_terminal() {
-            return Err(Error::NotAsked);
+        match ask_for_name(
+            "Only if it is destroyed, erased or disconnected for good, type its name: ",
+            &self.name,
+        )? {
+            Answer::Meant => Ok(()),
+            Answer::Other => Err(Error::NotConfirmed),
+            Answer::NoTerminal => Err(Error::NotAsked),
         }
-        let asks = "Only if it is destroyed, erased or disconnected for good, type its name: ";
-        let mut answer = String::new();
-        let mut output = std::io::stdout();
-        write!(output, "{asks}").map_err(Error::Terminal)?;
-        output.flush().map_err(Error::Terminal)?;
-        input
-            .lock()
-            .read_line(&mut answer)
-            .map_err(Error::Terminal)?;
-        let is_meant = answer.trim() == self.name;
-        is_meant.then_some(()).ok_or(Error::NotConfirmed)
     }
 }
 
@@ -277,8 +269,4 @@ async fn declare(caller: &Caller, machine: &Machine) -> Result<(), Error> {
 fn is_other(status: &kube::core::Status) -> bool {
     let is_uid = status.code == 422 && status.message.contains("metadata.uid");
     is_uid || matches!(status.code, 404 | 409)
-}
-
-fn say(text: &str) -> Result<(), Error> {
-    writeln!(std::io::stdout(), "{}", printable(text)).map_err(Error::Terminal)
 }

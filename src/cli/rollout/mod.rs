@@ -7,14 +7,13 @@ mod status;
 mod undo;
 
 use std::fmt;
-use std::io::Write as _;
 use std::time::Duration;
 
 use clap::Subcommand;
 use kube::{Api, ResourceExt};
 
 use super::caller::{ApiError, Caller};
-use super::{duration, printable};
+use super::{duration, prompt};
 use tatara_core::api::conditions::{ConditionType, Reason, Status, find};
 use tatara_core::api::{MachineClass, MachineDeployment};
 use tatara_core::machine_deployment::revision::Revision;
@@ -332,9 +331,8 @@ fn paused_by_annotation(deployment: &MachineDeployment) -> Option<String> {
     is_held.then(|| paused.message.clone())
 }
 
-/// Writes a line to standard output. Messages contain output of hosts.
 fn say(text: &str) -> Result<(), Error> {
-    writeln!(std::io::stdout(), "{}", printable(text)).map_err(Error::Output)
+    prompt::say(text).map_err(Error::Output)
 }
 
 /// The names under which kubectl knows the kind.
